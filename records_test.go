@@ -61,6 +61,9 @@ var written = map[string]string{
 	"cluster/link.Transport.fetchTo":    "want-piece",
 	"cluster/member.Member.Remove":      "(NATS's own message)",
 	"cluster/store.Files.describe":      "persistence:file",
+	"cluster/store.Store.serveWorkers":  "list-answer add-answer",
+	"cluster/store.Store.tellWorkers":   "hub-health",
+	"cluster/store.askKeeper":           "list-question add-question",
 
 	"http.init":           "(a schema for clients)",
 	"http.canonical":      "request-digest",

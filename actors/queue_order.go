@@ -135,6 +135,9 @@ func (k *queueKeeper) look(ctx context.Context) error {
 	case !mine:
 		k.drop()
 	}
+	if n.cfg.Guest {
+		return nil // another one takes it
+	}
 	if revision != 0 && rec.Node != n.cfg.Node {
 		if n.cfg.Peers.Up(rec.Node) {
 			return nil

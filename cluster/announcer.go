@@ -87,7 +87,7 @@ func (a *announcer) announce(last *link.Inventory) *link.Inventory {
 	i := &link.Inventory{
 		Node: a.cfg.Node, Boot: a.boot, Version: a.cfg.Version, Sent: time.Now(),
 		Draining: s.Draining || a.edge.Drains() || a.outside() != "", Waiting: s.Waiting, Workers: all.Workers, Held: a.local.Held(),
-		Speaks: &a.cfg.Speaks, Began: a.began,
+		Speaks: &a.cfg.Speaks, Began: a.began, Role: a.cfg.Role,
 	}
 	if a.cfg.Store != nil {
 		i.Store = a.cfg.Store()

@@ -72,20 +72,20 @@ func openScriptedNode(t testing.TB, m *member.Member, workers int, engine *testk
 	h.files = files
 	h.accounts = persistence.NewAccounts(records)
 	h.company, err = cluster.NewRouter(cluster.RouterConfig{
-		Conn: m.Conn(), Node: m.Name(), Version: "test", Uploads: filepath.Join(t.TempDir(), "guests"), Log: zerolog.Nop(),
+		Conn: m.Conn(), Node: m.Name(), Version: "test", Uploads: filepath.Join(t.TempDir(), "guests"), Log: zerolog.Nop(), Role: roleOf(m),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.usage = persistence.NewSharedUsage(records, persistence.QuotaSharing{
-		Nodes: m.Size(), Majority: m.Majority, Recent: records.Copy().Get, Elsewhere: h.company.Held,
+		Nodes: m.Size(), Count: h.company.Count, Majority: m.Majority, Recent: records.Copy().Get, Elsewhere: h.company.Held,
 	})
 	t.Cleanup(h.usage.Close)
 	h.Kit = testkit.New(t, testkit.Options{
 		Store: records, Files: files, Specs: actors.SharedWorkers(m.Name(), workers), Engine: engine,
 		Config: func(c *actors.Config) {
 			heard := c.OnChange
-			c.Node, c.Usage, c.Limits = m.Name(), h.usage, limits()
+			c.Node, c.Usage, c.Limits, c.Guest = m.Name(), h.usage, limits(), m.Attached()
 			c.Session.Lease = sessionLease
 			c.Notices = actors.NoticesConfig{Client: &http.Client{}, Result: edge.NoticeResult, Delays: slices.Repeat([]time.Duration{100 * time.Millisecond}, 1000)}
 			c.Peers = h.company
@@ -121,6 +121,14 @@ func openScriptedNode(t testing.TB, m *member.Member, workers int, engine *testk
 		<-served
 	})
 	return h
+}
+
+// roleOf is what a node says that it is for.
+func roleOf(m *member.Member) string {
+	if m.Attached() {
+		return string(member.Worker)
+	}
+	return ""
 }
 
 // token makes an account with a token.

@@ -23,6 +23,7 @@ type Node struct {
 	// Outside is which releases the node understands, where those are not this node's:
 	// they have nothing to do with each other.
 	Outside string
+	Role    string // empty: it keeps the store, or may
 }
 
 // Health is how a node stands to the shared store.
@@ -47,9 +48,12 @@ func (c *Router) Nodes() []Node {
 func nodeOf(i *link.Inventory, up bool, since, heard time.Time) Node {
 	return Node{
 		Name: i.Node, Up: up, Since: since, Heard: heard, Version: i.Version,
-		Draining: i.Draining || i.Leaving, Waiting: i.Waiting, Workers: i.Workers, Store: i.Store,
+		Draining: i.Draining || i.Leaving, Waiting: i.Waiting, Workers: i.Workers, Store: i.Store, Role: i.Role,
 	}
 }
+
+// Count is how many nodes are up, this one included.
+func (c *Router) Count() int { return len(c.peers.upNodes(nil)) + 1 }
 
 // maxHeld is more than a node holds of any account's day.
 const maxHeld = 1 << 40

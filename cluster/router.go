@@ -50,6 +50,8 @@ type RouterConfig struct {
 	// Store says how this node stands to the store that all share; nil: the others are
 	// told nothing of it.
 	Store func() *Health
+	// Role is what the node says that it is for; empty: it keeps the store, or may.
+	Role string
 	// Speaks is which releases the node understands; zero: what this build does.
 	Speaks link.Speaks
 }
@@ -106,7 +108,7 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 	}
 	c.releases.own = speaker{cfg.Node, cfg.Version, c.cfg.Speaks, c.began}
 	c.own.outside, c.own.look = c.Outside, c.lookAtReleases
-	c.own.init(c.cfg, &link.Inventory{Node: cfg.Node, Boot: c.boot, Version: cfg.Version, Sent: c.began, Speaks: &c.cfg.Speaks, Began: c.began})
+	c.own.init(c.cfg, &link.Inventory{Node: cfg.Node, Boot: c.boot, Version: cfg.Version, Sent: c.began, Speaks: &c.cfg.Speaks, Began: c.began, Role: cfg.Role})
 	c.peers.ping = c.ping
 	c.peers.onInventory = func(i *link.Inventory) { c.local.PeerReports(i.Capacity()) }
 	c.peers.down, c.peers.up = c.onDown, c.onUp

@@ -134,7 +134,7 @@ func (s *service) start() {
 	text, err := json.Marshal(map[string]any{
 		"Member": map[string]any{
 			"Name": cfg.Member.Name, "Listen": cfg.Member.Listen, "Dir": cfg.Member.Dir, "Peers": cfg.Member.Peers,
-			"Secret": cfg.Member.Secret, "Unsynced": cfg.Member.Unsynced,
+			"Secret": cfg.Member.Secret, "Unsynced": cfg.Member.Unsynced, "Role": cfg.Member.Role, "Workers": cfg.Member.Workers,
 		},
 		"Workers": cfg.Workers, "Plays": cfg.Plays, "Host": cfg.Host,
 	})

@@ -23,6 +23,8 @@ const (
 // QuotaSharing says how the nodes that share a store take leases of a day.
 type QuotaSharing struct {
 	Nodes int // that there are
+	// Count is how many there are now, where nodes come and go; nil: Nodes.
+	Count func() int
 	// Majority reports whether the node sees enough others to write; nil: always.
 	Majority func() bool
 	// Recent reads a record as the node last received it, without asking other
@@ -107,6 +109,14 @@ func (s *quotaLeases) close() {
 	s.done.Wait()
 }
 
+// nodes is among how many nodes a day is shared.
+func (s *quotaLeases) nodes() int {
+	if s.Count == nil {
+		return s.Nodes
+	}
+	return max(s.Count(), 1)
+}
+
 func (s *quotaLeases) majority() bool { return s.Majority == nil || s.Majority() }
 
 // takeNow uses one task of what is held. It asks nobody.
@@ -181,7 +191,7 @@ func (s *quotaLeases) giveBack(account string, taken time.Time) bool {
 // adjust begins to change a lease that is too small or too large. The caller holds
 // the lock.
 func (s *quotaLeases) adjust(k leaseKey, e *dayLease, now time.Time) {
-	if !e.changing && e.need(now, s.Nodes) != 0 && s.majority() {
+	if !e.changing && e.need(now, s.nodes()) != 0 && s.majority() {
 		s.begin(k, e)
 	}
 }

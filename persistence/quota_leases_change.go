@@ -17,7 +17,7 @@ func (s *quotaLeases) change(k leaseKey, e *dayLease) {
 		s.mu.Lock()
 		now := time.Now()
 		e.serve(now)
-		n, waited := e.need(now, s.Nodes), slices.Clone(e.waiting)
+		n, waited := e.need(now, s.nodes()), slices.Clone(e.waiting)
 		switch {
 		case n == 0 && len(waited) == 0:
 			s.endChange(k, e, now)

@@ -29,6 +29,7 @@ var (
 // sessions.
 type Leases struct {
 	store    persistence.Store
+	guest    bool
 	Duration time.Duration
 	log      zerolog.Logger
 	began    time.Time
@@ -55,7 +56,10 @@ type Config struct {
 	Node     string
 	Boot     string        // of the process: another one at each start
 	Duration time.Duration // zero: there are no other nodes
-	Log      zerolog.Logger
+	// Guest is a node that does not follow the leases of the others: it asks for the one
+	// that it waits for.
+	Guest bool
+	Log   zerolog.Logger
 }
 
 // New makes the leases of a node; nil: there are no other nodes.
@@ -64,7 +68,7 @@ func New(cfg Config) *Leases {
 		return nil
 	}
 	l := &Leases{
-		store: cfg.Store, Duration: cfg.Duration, log: cfg.Log, began: time.Now(),
+		store: cfg.Store, guest: cfg.Guest, Duration: cfg.Duration, log: cfg.Log, began: time.Now(),
 		onLost: func() {}, confirm: func(context.Context, uint64) error { return nil },
 		own:    ownLease{node: cfg.Node, boot: cfg.Boot, lasts: cfg.Duration},
 		others: map[string]*seenLease{}, changed: make(chan struct{}),
@@ -132,7 +136,9 @@ func (l *Leases) Open(ctx context.Context) error {
 	l.own.confirmed = l.own.term
 	l.expiry = time.AfterFunc(l.own.until-l.now(), l.checkExpiry)
 	l.wg.Go(l.keep)
-	l.wg.Go(l.followPeers)
+	if !l.guest {
+		l.wg.Go(l.followPeers)
+	}
 	return nil
 }
 

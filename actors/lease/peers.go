@@ -102,6 +102,9 @@ func (l *Leases) WaitAndRevoke(ctx context.Context, node string) error {
 			}
 			rest = time.Millisecond
 		}
+		if l.guest { // nobody tells it of a renewal
+			rest = min(rest, l.Duration/10)
+		}
 		timer := time.NewTimer(rest)
 		select {
 		case <-timer.C:

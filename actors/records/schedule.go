@@ -131,7 +131,38 @@ func (u Schedules) States(ctx context.Context, f func(s ScheduleState, revision 
 
 // Watch tells changes of the states, and of what became of times: see [ParseScheduleEvent].
 func (u Schedules) Watch(ctx context.Context) (<-chan persistence.Event, error) {
-	return u.r.Store.Watch(ctx, "schedule")
+	both, cancel := context.WithCancel(ctx)
+	states, err := u.r.Store.Watch(both, ScheduleStatePrefix)
+	var runs <-chan persistence.Event
+	if err == nil {
+		runs, err = u.r.Store.Watch(both, scheduleRunPrefix)
+	}
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	all := make(chan persistence.Event)
+	go func() {
+		defer close(all)
+		defer cancel()
+		for { // where changes of one are missing, everything is read again
+			var e persistence.Event
+			var open bool
+			select {
+			case e, open = <-states:
+			case e, open = <-runs:
+			}
+			if !open {
+				return
+			}
+			select {
+			case all <- e:
+			case <-both.Done():
+				return
+			}
+		}
+	}()
+	return all, nil
 }
 
 // ParseScheduleEvent reads a change: the state of a schedule, or the end of a run.

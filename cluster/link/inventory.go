@@ -21,6 +21,7 @@ type Inventory struct {
 	Store    *Health          `json:"Store,omitempty"`  // missing: the node's release says nothing of it
 	Speaks   *Speaks          `json:"Speaks,omitempty"` // missing: see [Inventory.Release]
 	Began    time.Time        `json:"Began,omitzero"`   // the process; missing: the node's release does not say
+	Role     string           `json:"Role,omitempty"`   // missing: the node keeps the store, or may
 }
 
 // Health is how a node stands to the store that all nodes share.

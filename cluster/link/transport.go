@@ -63,7 +63,7 @@ func (w *Transport) Ask(ctx context.Context, node string, m any) (any, error) {
 	}
 	r, err := w.nc.RequestWithContext(ctx, Subject(node, "ask"), b)
 	switch {
-	case errors.Is(err, nats.ErrNoResponders):
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrReconnectBufExceeded): // or there is no connection
 		return nil, fmt.Errorf("ask %s: %w", node, ErrUndelivered)
 	case err != nil && ctx.Err() != nil:
 		return nil, fmt.Errorf("ask %s: %w", node, context.Cause(ctx))

@@ -154,6 +154,9 @@ const restartPause = time.Second
 // left that began with a dropped secret. It takes a second or two, in which the node is
 // away for the others.
 func (c *SecretsChange) Reconnect(ctx context.Context) (err error) {
+	if c.m.Attached() {
+		return c.m.conn.ForceReconnect()
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)
 	defer cancel()
 	for {

@@ -24,8 +24,14 @@ type Config struct {
 	Listen string
 	// Peers are the addresses of all nodes, this one included, as host:port.
 	// None at all makes a node without others: nothing listens, and nothing is
-	// replicated. It is for tests.
+	// replicated. It is for tests. Those of a worker node are where the nodes that keep
+	// the store accept worker nodes: one or more of them, or a name of all.
 	Peers []string
+
+	// Role is what the node is for; empty: [Both].
+	Role Role
+	// Workers is where worker nodes reach this one, as host:port; empty: they do not.
+	Workers string
 
 	// Secret is what every node knows and nobody else; further lines are secrets that
 	// the node accepts as well. SecretFile names a file that holds them; one of the two
@@ -77,7 +83,10 @@ func (c *Config) check() error {
 	if !ValidName.MatchString(c.Name) {
 		say("the node's name %q must be 1 to 63 small letters, digits and hyphens, such as node-1", c.Name)
 	}
-	if c.Dir == "" {
+	if c.Role != "" && !slices.Contains(Roles, c.Role) {
+		say("the node's role %q must be both, store or worker", c.Role)
+	}
+	if c.Dir == "" && c.Role != Worker {
 		say("a node of a cluster needs a folder for what it stores")
 	}
 	if err := c.checkAddresses(); err != nil {
@@ -96,26 +105,26 @@ func (c *Config) check() error {
 }
 
 func (c *Config) checkAddresses() error {
-	if len(c.Peers) == 0 {
+	switch {
+	case c.Role == Worker:
+		return c.checkWorker()
+	case len(c.Peers) == 0:
 		return nil
+	case c.Workers != "":
+		if _, _, err := splitAddress(c.Workers); err != nil {
+			return fmt.Errorf("the address to listen on for worker nodes: %w", err)
+		}
+		if c.Workers == c.Listen {
+			return fmt.Errorf("worker nodes and the other nodes both connect to %s: give worker nodes an address of their own", c.Listen)
+		}
 	}
 	host, _, err := splitAddress(c.Listen)
 	if err != nil {
 		return fmt.Errorf("the address to listen on for other nodes: %w", err)
 	}
-	seen := map[string]bool{}
-	for _, p := range c.Peers {
-		peer, _, err := splitAddress(p)
-		if err == nil && peer == "" {
-			err = fmt.Errorf("%q names no host", p)
-		}
-		if err != nil {
-			return fmt.Errorf("the address of a peer: %w", err)
-		}
-		if seen[p] {
-			return fmt.Errorf("the peer %s is named twice", p)
-		}
-		seen[p] = true
+	seen, err := c.checkPeers()
+	if err != nil {
+		return err
 	}
 	switch len(c.Peers) {
 	case 1:
@@ -128,6 +137,37 @@ func (c *Config) checkAddresses() error {
 		return fmt.Errorf("the peers must name every node, this one (%s) too", c.Listen)
 	}
 	return nil
+}
+
+// checkPeers returns the addresses of the peers.
+func (c *Config) checkPeers() (seen map[string]bool, err error) {
+	seen = map[string]bool{}
+	for _, p := range c.Peers {
+		peer, _, err := splitAddress(p)
+		if err == nil && peer == "" {
+			err = fmt.Errorf("%q names no host", p)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the address of a peer: %w", err)
+		}
+		if seen[p] {
+			return nil, fmt.Errorf("the peer %s is named twice", p)
+		}
+		seen[p] = true
+	}
+	return seen, nil
+}
+
+// checkWorker looks at the addresses of a worker node.
+func (c *Config) checkWorker() error {
+	switch {
+	case c.Listen != "" || c.Workers != "":
+		return errors.New("a worker node has no port for other nodes: give it the peers alone")
+	case len(c.Peers) == 0:
+		return errors.New("a worker node needs peers: the addresses on which the nodes that keep the store accept worker nodes")
+	}
+	_, err := c.checkPeers()
+	return err
 }
 
 func splitAddress(address string) (host string, port int, err error) {

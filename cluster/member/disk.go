@@ -21,7 +21,7 @@ const (
 // engine gives it up when its disk is full, and the others go on without it.
 func (m *Member) Stopped() string {
 	switch {
-	case !gaveUp(m.Engine()):
+	case m.Attached(), !gaveUp(m.Engine()):
 		return ""
 	case !m.room():
 		return fullDisk

@@ -35,8 +35,15 @@ type NodeHealth struct {
 	Silent    time.Duration `json:"silent"`    // since it was last heard of
 }
 
-// Peers are the other nodes that a connection stands to now, in order.
+// Peers are the other nodes that a connection stands to now, in order. Worker nodes are
+// none of them.
 func (m *Member) Peers() []string {
+	if m.Attached() {
+		if hub := m.Hub(); hub != "" {
+			return []string{hub}
+		}
+		return nil
+	}
 	routes, err := m.Engine().Routez(nil)
 	if err != nil {
 		return nil
@@ -56,6 +63,9 @@ func (m *Member) Peers() []string {
 // Leader is the node that leads the cluster, empty without a leader. A node
 // that was cut off may name the old one for some seconds.
 func (m *Member) Leader() string {
+	if m.Attached() {
+		return "" // the health of the store says it
+	}
 	if m.Size() == 1 {
 		return m.Name()
 	}
@@ -67,16 +77,29 @@ func (m *Member) Leader() string {
 }
 
 // Majority reports whether this node has connections to enough others to be
-// part of a majority.
+// part of a majority. A worker node is part of one if the node is that it is connected
+// to.
 func (m *Member) Majority() bool { return m.Losses() >= 0 }
 
 // Losses is how many of the nodes that this one sees may be lost before it sees no
-// majority; negative: it sees none now.
-func (m *Member) Losses() int { return len(m.Peers()) + 1 - (m.Members()/2 + 1) }
+// majority; negative: it sees none now. A worker node sees one at a time.
+func (m *Member) Losses() int {
+	switch {
+	case !m.Attached():
+	case m.Hub() == "" || m.minority.Load():
+		return -1
+	default:
+		return m.Members()
+	}
+	return len(m.Peers()) + 1 - (m.Members()/2 + 1)
+}
 
 // Members is how many nodes take part: those that the configuration names, until
 // one has joined or was removed.
 func (m *Member) Members() int {
+	if m.Attached() {
+		return max(int(m.members.Load()), minNodes)
+	}
 	if info, err := m.Engine().Jsz(nil); err == nil && info.Meta != nil && info.Meta.Size > 0 {
 		return info.Meta.Size
 	}
@@ -86,6 +109,9 @@ func (m *Member) Members() int {
 // Empty reports whether this node has nothing of what the nodes have agreed on: it is
 // new, or its folder was emptied, or no cluster has begun yet.
 func (m *Member) Empty() bool {
+	if m.Attached() {
+		return false
+	}
 	all := m.Engine().Raftz(&server.RaftzOptions{GroupFilter: "_meta_"})
 	if all == nil {
 		return false
@@ -101,6 +127,12 @@ func (m *Member) Empty() bool {
 // Health looks at the cluster from here.
 func (m *Member) Health() Health {
 	var h Health
+	if m.Attached() {
+		if h.Ready = m.Majority(); !h.Ready {
+			h.Reason = "no node that keeps the store and sees a majority is reached"
+		}
+		return h
+	}
 	connected := m.Peers()
 	info, err := m.Engine().Jsz(nil)
 	switch {
@@ -142,11 +174,14 @@ func (m *Member) Health() Health {
 // Whole reports whether this node has had a copy of all that it is to keep, since
 // it started. Until then the loss of another node may be that of what only two
 // had.
-func (m *Member) Whole() bool { return m.whole.Load() }
+func (m *Member) Whole() bool { return m.Attached() || m.whole.Load() }
 
 // Ready waits until what is replicated can be used here, or for the end of the
 // context: then it is [persistence.ErrNoQuorum] with the reason.
 func (m *Member) Ready(ctx context.Context) error {
+	if m.Attached() {
+		return m.readyAttached(ctx)
+	}
 	for {
 		h := m.Health()
 		if h.Ready {

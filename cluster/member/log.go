@@ -20,6 +20,10 @@ type engineLog struct {
 // one.
 const unverified = "TLS certificate chain and hostname of solicited routes will not be verified"
 
+// handshakeFirst begins the engine's warning that clients have to show a certificate before
+// anything else: worker nodes do.
+const handshakeFirst = "Clients that are not using \"TLS Handshake First\""
+
 func newEngineLog(log zerolog.Logger) engineLog {
 	return engineLog{log, &rejectedConnections{log: log, every: time.Minute}}
 }
@@ -34,9 +38,10 @@ func (l engineLog) Tracef(string, ...any)      {}
 // warn leaves it to strangers to say that somebody without the nodes' secret has
 // connected: anybody may, as often as they like.
 //
-// The engine also warns that it does not verify certificates: the identity does.
+// The engine also warns that it does not verify certificates (the identity does) and of what
+// worker nodes do.
 func (l engineLog) warn(level zerolog.Level, f string, a []any) {
-	if strings.HasPrefix(f, unverified) {
+	if strings.HasPrefix(f, unverified) || strings.HasPrefix(f, handshakeFirst) {
 		return
 	}
 	if text := fmt.Sprintf(f, a...); strings.Contains(text, "TLS") && strings.Contains(text, "handshake") {

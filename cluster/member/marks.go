@@ -37,6 +37,9 @@ func (m *Member) reached() map[string]uint64 {
 // LastChanges is the newest change in this node's copy of each stream that it keeps.
 func (m *Member) LastChanges() map[string]uint64 {
 	last := map[string]uint64{}
+	if m.Attached() {
+		return last
+	}
 	all, err := m.Engine().JszAccount(&server.JSzOptions{Account: "$G", Streams: true})
 	if err != nil {
 		return last

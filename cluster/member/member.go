@@ -47,6 +47,12 @@ type Member struct {
 
 	password string // of who may change the cluster itself
 
+	// Of a worker node:
+	minority atomic.Bool  // the node that it is connected to sees no majority
+	members  atomic.Int64 // as that one says
+	moved    atomic.Int64 // when it has last taken another one
+	said     atomic.Int64 // when it has last said that it reaches none
+
 	whole      atomic.Bool
 	diskFull   atomic.Bool // the disk is taken to be full, whatever it says
 	stop       context.CancelFunc
@@ -60,6 +66,9 @@ func Join(ctx context.Context, cfg Config) (*Member, error) {
 	cfg.Peers = slices.Clone(cfg.Peers)
 	if err := cfg.check(); err != nil {
 		return nil, err
+	}
+	if cfg.Role == Worker {
+		return attach(cfg)
 	}
 	if !cfg.Damaged {
 		if err := damage.Inspect(cfg.Dir); err != nil {
@@ -112,7 +121,7 @@ func (m *Member) run(ctx context.Context) error {
 	s.SetLoggerV2(newEngineLog(cfg.Log), cfg.Log.GetLevel() <= 0, false, false)
 	s.Start()
 	m.server.Store(s)
-	if len(cfg.Peers) > 0 {
+	if len(cfg.Peers) > 0 && o.DontListen {
 		// The engine begins with its routes when it has a port for clients,
 		// which it is to have none of. This is the signal that it waits for.
 		ready := make(chan struct{})
@@ -170,6 +179,14 @@ func (m *Member) options() (*server.Options, error) {
 		PoolSize: 1,
 	}
 	o.CustomRouterAuthentication = m.identity
+	if c.Workers != "" {
+		// The same certificates as between the others, and no word before they were
+		// shown. The handshake is the whole check.
+		o.DontListen = false
+		o.Host, o.Port, _ = splitAddress(c.Workers)
+		o.TLSConfig, o.TLSHandshakeFirst, o.TLSTimeout = m.identity.config(), true, 5
+		o.Cluster.NoAdvertise = true // worker nodes know the addresses
+	}
 	for _, peer := range c.Peers {
 		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: peer, User: url.UserPassword("node", password)})
 	}
@@ -192,8 +209,13 @@ func (m *Member) Name() string { return m.cfg.Name }
 // member.
 func (m *Member) Conn() *nats.Conn { return m.conn }
 
-// Size is how many nodes the cluster is to have.
-func (m *Member) Size() int { return max(len(m.cfg.Peers), 1) }
+// Size is how many nodes the cluster is to have. Worker nodes do not count.
+func (m *Member) Size() int {
+	if m.Attached() {
+		return m.Members()
+	}
+	return max(len(m.cfg.Peers), 1)
+}
 
 // Replicas is how many nodes keep a copy of what is stored.
 func (m *Member) Replicas() int { return min(m.Size(), 3) }
@@ -212,7 +234,9 @@ func (m *Member) SimulateFullDisk(on bool) { m.diskFull.Store(on) }
 func (m *Member) Log() zerolog.Logger { return m.cfg.Log }
 
 // LeadsStream reports whether this node leads a stream of records or files.
-func (m *Member) LeadsStream(name string) bool { return m.Engine().JetStreamIsStreamLeader("$G", name) }
+func (m *Member) LeadsStream(name string) bool {
+	return !m.Attached() && m.Engine().JetStreamIsStreamLeader("$G", name)
+}
 
 // Keys gives keys of 32 bytes for one purpose, the same on all nodes with the same
 // secrets: the first is the one to use, the others are those of other secrets.

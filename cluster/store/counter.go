@@ -41,6 +41,9 @@ func (s *Store) Add(ctx context.Context, key string, delta, limit int64, expires
 	if err := persistence.CheckKey(key); err != nil {
 		return 0, false, err
 	}
+	if s.attached {
+		return s.addAsked(ctx, AddQuestion{Key: []byte(key), Delta: delta, Limit: limit, Expires: expires})
+	}
 	a := &addition{ctx: ctx, delta: delta, limit: limit, expires: expires, done: make(chan struct{})}
 	s.mu.Lock()
 	c := s.counters[key]

@@ -43,6 +43,13 @@ type Files struct {
 // OpenFiles opens the files of the cluster, and makes room for them if there is
 // none. They end with the store.
 func OpenFiles(ctx context.Context, s *Store) (*Files, error) {
+	if s.attached {
+		stream, err := findStream(ctx, s.member, s.js, FileStream)
+		if err != nil {
+			return nil, fmt.Errorf("open the files of the cluster: %w", err)
+		}
+		return &Files{s, stream}, nil
+	}
 	stream, err := openStream(ctx, s.member, s.js, jetstream.StreamConfig{
 		Name: FileStream, Subjects: []string{fileSubjects + "*.*"},
 		Storage: jetstream.FileStorage, Replicas: s.member.Replicas(),

@@ -26,16 +26,16 @@ const (
 
 // Group is the nodes that keep one stream, as its leader last told.
 type Group struct {
-	Stream string
-	Leader string    // empty: there is none, or it does not answer here
-	Copies []Replica // by node. Without a leader they are those of its last answer
+	Stream string    `json:"stream"`
+	Leader string    `json:"leader,omitempty"` // empty: there is none, or it does not answer here
+	Copies []Replica `json:"copies,omitempty"` // by node. Without a leader they are those of its last answer
 }
 
 // Replica is what a leader knows of a node's copy.
 type Replica struct {
-	Node    string
-	Reached bool // the leader has just heard of it
-	Lag     int64
+	Node    string `json:"node"`
+	Reached bool   `json:"reached"` // the leader has just heard of it
+	Lag     int64  `json:"lag,omitempty"`
 }
 
 // Quorum is how many of the nodes have to store a change.

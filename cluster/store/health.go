@@ -76,6 +76,9 @@ func (t trail) next(now time.Time, last uint64) trail {
 
 // Health is what the last look has shown. It asks nobody.
 func (s *Store) Health() Health {
+	if s.attached {
+		return s.healthAttached()
+	}
 	o := &s.observer
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -90,6 +93,10 @@ func (s *Store) Health() Health {
 // Look asks the leaders again, unless they have just answered, and tells the health
 // that comes of it.
 func (s *Store) Look(ctx context.Context) (Health, error) {
+	if s.attached {
+		err := s.askHub(ctx)
+		return s.Health(), err
+	}
 	err := s.askAll(ctx, lookEvery/4)
 	s.look()
 	return s.Health(), err

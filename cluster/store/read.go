@@ -54,6 +54,9 @@ func (s *Store) last(ctx context.Context, key string) (change, error) {
 		if err != nil {
 			return c, fmt.Errorf("read %q: %w", key, err)
 		}
+		if s.attached {
+			s.recent.note(c)
+		}
 		return c, nil
 	}
 }
@@ -101,6 +104,9 @@ func (s *Store) untilAnswered(ctx context.Context, request func(context.Context)
 func (s *Store) List(ctx context.Context, prefix string) ([]persistence.Record, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
+	}
+	if s.attached {
+		return s.listAsked(ctx, prefix)
 	}
 	if err := s.upToDate(ctx); err != nil {
 		return nil, fmt.Errorf("list %q: %w", prefix, err)
@@ -150,10 +156,13 @@ func (s *Store) fill(ctx context.Context, all []found) error {
 	return nil
 }
 
-// Keys implements [persistence.Store]. It answers from the index.
+// Keys implements [persistence.Store]. It answers from the index, or that of a keeper.
 func (s *Store) Keys(ctx context.Context, prefix, after string, most int) ([]persistence.KeySize, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
+	}
+	if s.attached {
+		return s.keysAsked(ctx, prefix, after, most)
 	}
 	if err := s.upToDate(ctx); err != nil {
 		return nil, fmt.Errorf("list the keys of %q: %w", prefix, err)
@@ -165,6 +174,17 @@ func (s *Store) Keys(ctx context.Context, prefix, after string, most int) ([]per
 func (s *Store) Watch(ctx context.Context, prefix string) (<-chan persistence.Event, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
+	}
+	switch {
+	case s.attached && !s.isHot(prefix):
+		return s.watchOnly(ctx, prefix)
+	case s.attached: // the hot records may be read anew just now
+		bound, cancel := context.WithTimeoutCause(ctx, s.patience(), persistence.ErrNoQuorum)
+		defer cancel()
+		if err := s.caughtUp(bound, 0); err != nil {
+			return nil, fmt.Errorf("watch %q: %w", prefix, err)
+		}
+		return s.hub.Watch(ctx, prefix)
 	}
 	if err := s.upToDate(ctx); err != nil {
 		return nil, fmt.Errorf("watch %q: %w", prefix, err)

@@ -46,6 +46,9 @@ func (s *Store) noteStandstill() {
 
 // maybeStale reports whether reads have to be confirmed.
 func (s *Store) maybeStale() bool {
+	if s.attached { // it leads nothing
+		return false
+	}
 	s.noteStandstill()
 	at := s.staleAt.Load()
 	return at > 0 && time.Since(s.opened).Nanoseconds()-at < confirmFor.Nanoseconds()

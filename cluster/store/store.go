@@ -51,6 +51,10 @@ type Store struct {
 	groups   groups
 	observer observer
 
+	attached bool    // to another node: this one keeps nothing
+	recent   *recent // of keys, on such a node
+	view     hubView // of that other node
+
 	mu       sync.Mutex
 	counters map[string]*counter
 	source   source
@@ -71,6 +75,9 @@ type Store struct {
 // waits for a majority until ctx ends. Hot are prefixes of keys whose values
 // are kept in memory on this node, see [Store.Copy].
 func Open(ctx context.Context, m *member.Member, hot ...string) (*Store, error) {
+	if m.Attached() {
+		return openAttached(ctx, m, hot)
+	}
 	js, err := jetstream.New(m.Conn())
 	if err != nil {
 		return nil, fmt.Errorf("open the store of the cluster: %w", err)
@@ -98,6 +105,12 @@ func Open(ctx context.Context, m *member.Member, hot ...string) (*Store, error) 
 	if err := s.caughtUp(ctx, 0); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	if m.Accepts() {
+		if err := s.serveWorkers(s.ctx); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		s.done.Go(func() { s.tellWorkers(s.ctx) })
+	}
 	return s, nil
 }
 
@@ -120,6 +133,9 @@ func (s *Store) enter(ctx context.Context) error {
 func (s *Store) Sync(ctx context.Context) error {
 	if err := s.enter(ctx); err != nil {
 		return err
+	}
+	if s.attached {
+		return nil
 	}
 	_, err := s.beat(ctx)
 	return err

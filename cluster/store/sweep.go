@@ -54,7 +54,7 @@ func (s *Store) sweep(ctx context.Context) {
 
 // Leads reports whether this node leads the store.
 func (s *Store) Leads() bool {
-	return s.member.Size() == 1 || s.member.LeadsStream(RecordStream)
+	return !s.attached && s.member.Size() == 1 || s.member.LeadsStream(RecordStream)
 }
 
 // wakeSweep lets the sweep look again: something may be due earlier than it thinks.

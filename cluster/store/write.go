@@ -83,7 +83,7 @@ func (s *Store) Delete(ctx context.Context, key string, revision *uint64, _ bool
 // a conflict.
 func (s *Store) putIf(ctx context.Context, c change, revision uint64) (uint64, error) {
 	if revision > 0 {
-		met, known := s.index.last(c.key)
+		met, known := s.known(c.key)
 		if !known || met.seq < revision {
 			read, err := s.last(ctx, c.key)
 			if err != nil {
@@ -97,7 +97,7 @@ func (s *Store) putIf(ctx context.Context, c change, revision uint64) (uint64, e
 	}
 	expected := revision
 	if revision == 0 {
-		met, _ := s.index.last(c.key)
+		met, _ := s.known(c.key)
 		if met.visible(time.Now()) {
 			if read, err := s.last(ctx, c.key); err != nil || read.visible(time.Now()) {
 				return 0, errors.Join(err, conflictUnless(err))
@@ -167,6 +167,10 @@ func (s *Store) store(ctx context.Context, c change, expected *uint64) (uint64, 
 	seq, err := s.send(ctx, m)
 	if err != nil {
 		return 0, fmt.Errorf("write %q: %w", c.key, err)
+	}
+	if s.attached {
+		c.seq = seq
+		s.recent.note(c)
 	}
 	return seq, nil
 }

@@ -21,8 +21,10 @@ import (
 
 // clustering is how the service is one with others, as flags.
 type clustering struct {
+	Role              string   `help:"What this node is for: store (keeps the shared records, has no workers), worker (has workers, keeps nothing, comes and goes) or both. Default: both." placeholder:"ROLE"`
 	ClusterListen     string   `help:"Address on which the other nodes of the cluster reach this one. Default: no cluster." placeholder:"HOST:PORT"`
-	ClusterPeers      []string `help:"Addresses of all nodes of the cluster, including this one: three or more." placeholder:"HOST:PORT"`
+	ClusterWorkers    string   `name:"cluster-workers-listen" help:"Address on which worker nodes reach this one. Default: it accepts none." placeholder:"HOST:PORT"`
+	ClusterPeers      []string `help:"Addresses of all nodes of the cluster, including this one: three or more. For a worker node: where the others accept worker nodes." placeholder:"HOST:PORT"`
 	ClusterSecretFile string   `help:"File with the secret that all nodes share. Further lines are accepted too, while it changes." placeholder:"FILE"`
 	ClusterCert       string   `help:"Certificate of this node (PEM), signed by your own authority. Default: made from the secret." placeholder:"FILE"`
 	ClusterKey        string   `help:"Key of that certificate (PEM)." placeholder:"FILE"`
@@ -35,7 +37,7 @@ type clustering struct {
 // on reports whether there are other nodes.
 func (c *clustering) on() bool {
 	return c.ClusterListen != "" || len(c.ClusterPeers) > 0 || c.ClusterSecretFile != "" || c.Node != "" ||
-		c.ClusterCert != "" || c.ClusterKey != "" || c.ClusterCA != "" || c.ClusterUnsynced
+		c.Role != "" || c.ClusterWorkers != "" || c.ClusterCert != "" || c.ClusterKey != "" || c.ClusterCA != "" || c.ClusterUnsynced
 }
 
 // lease is how long a node that is not heard of keeps its sessions. Most elections
@@ -58,7 +60,7 @@ func (c *clustering) check() error {
 		flag  string
 		given bool
 	}{
-		{"--cluster-listen", c.ClusterListen != ""}, {"--cluster-peers", len(c.ClusterPeers) > 0},
+		{"--cluster-listen", c.ClusterListen != "" || c.worker()}, {"--cluster-peers", len(c.ClusterPeers) > 0},
 		{"--cluster-secret-file", c.ClusterSecretFile != ""}, {"--node", c.Node != ""},
 	} {
 		if !f.given {
@@ -89,8 +91,35 @@ func (c *clustering) config(data string) member.Config {
 	return member.Config{
 		Name: c.Node, Listen: c.ClusterListen, Peers: c.ClusterPeers, SecretFile: c.ClusterSecretFile,
 		CertFile: c.ClusterCert, KeyFile: c.ClusterKey, CAFile: c.ClusterCA, Dir: clusterIn(data), Unsynced: c.ClusterUnsynced,
-		Damaged: c.ClusterDamaged,
+		Damaged: c.ClusterDamaged, Role: member.Role(c.Role), Workers: c.ClusterWorkers,
 	}
+}
+
+// worker reports whether the node keeps nothing and comes and goes.
+func (c *clustering) worker() bool { return c.Role == string(member.Worker) }
+
+// checkRole looks at what the node is for. The number is that of its workers, if it is
+// given.
+func (c *clustering) checkRole(workers *int) error {
+	switch member.Role(c.Role) {
+	case "", member.Both:
+	case member.Store:
+		if workers != nil && *workers != 0 {
+			return usage("--role store has no workers, and --workers is %d: omit it, or use --role both", *workers)
+		}
+	case member.Worker:
+		switch {
+		case workers != nil && *workers == 0:
+			return usage("--role worker is for nodes with workers, and --workers is 0: use --role store for a node without browsers")
+		case c.ClusterListen != "" || c.ClusterWorkers != "":
+			return usage("--role worker has no port for other nodes: omit --cluster-listen and --cluster-workers-listen")
+		case c.ClusterUnsynced || c.ClusterDamaged:
+			return usage("--role worker keeps nothing: omit --cluster-unsynced and --cluster-damaged")
+		}
+	default:
+		return usage("--role is %q: want both, store or worker", c.Role)
+	}
+	return nil
 }
 
 // How long a start may take: of what is between the nodes, and until a majority
@@ -156,7 +185,11 @@ func (s *service) join(ctx context.Context) (err error) {
 		return usage("join the cluster: %w", err)
 	}
 	s.ends = append(s.ends, s.member.Close)
-	s.log.Info().Str("node", s.Cluster.Node).Msg("waiting for other nodes: the first start of a cluster needs all of them, each later one a majority")
+	if s.Cluster.worker() {
+		s.log.Info().Str("node", s.Cluster.Node).Strs("peers", s.Cluster.ClusterPeers).Msg("connecting to a node that keeps the shared records")
+	} else {
+		s.log.Info().Str("node", s.Cluster.Node).Msg("waiting for other nodes: the first start of a cluster needs all of them, each later one a majority")
+	}
 	wait, enough := context.WithTimeout(ctx, majorityTimeout)
 	defer enough()
 	shared, err := store.Open(wait, s.member, hot...)
@@ -179,7 +212,7 @@ func (s *service) join(ctx context.Context) (err error) {
 	}
 	s.account(files)
 	s.router, err = cluster.NewRouter(cluster.RouterConfig{
-		Conn: s.member.Conn(), Node: s.Cluster.Node, Version: ownVersion(), Uploads: forwardedIn(s.data), Log: s.log, Store: s.ownHealth,
+		Conn: s.member.Conn(), Node: s.Cluster.Node, Version: ownVersion(), Uploads: forwardedIn(s.data), Log: s.log, Store: s.ownHealth, Role: s.Cluster.Role,
 	})
 	return err
 }
@@ -195,7 +228,16 @@ func (s *service) counts() *persistence.Usage {
 	}
 	return persistence.NewSharedUsage(s.store, persistence.QuotaSharing{
 		Nodes: s.member.Size(), Majority: s.member.Majority, Recent: s.shared.Copy().Get, Elsewhere: s.router.Held,
+		Count: s.countNodes(),
 	})
+}
+
+// countNodes counts the nodes among which a day is shared; nil: as many as there are to be.
+func (s *service) countNodes() func() int {
+	if s.Cluster.Role == "" && s.Cluster.ClusterWorkers == "" {
+		return nil
+	}
+	return s.router.Count
 }
 
 // seal closes what is secret in the store: with a key of this machine, or with

@@ -35,6 +35,9 @@ func away(nodes []cluster.Node) func(node string) bool {
 // written.
 func (s *service) losses(h store.Health, away func(string) bool) int {
 	n := s.member.Losses()
+	if s.member.Attached() && n >= 0 { // it is connected to one node, whichever
+		n = s.member.Members()
+	}
 	for _, g := range h.Groups {
 		n = min(n, g.Losses(away))
 	}
@@ -75,7 +78,7 @@ func (s *service) clusterStatus() func(context.Context) answer.Cluster {
 func nodeAnswer(n cluster.Node) answer.ClusterNode {
 	one := answer.ClusterNode{
 		Node: n.Name, Up: n.Up, Since: n.Since.UTC().Format(time.RFC3339Nano), Age: time.Since(n.Heard).Milliseconds(),
-		Version: n.Version, Draining: n.Draining, Waiting: n.Waiting, Workers: map[api.State]int{}, Outside: n.Outside,
+		Version: n.Version, Draining: n.Draining, Waiting: n.Waiting, Workers: map[api.State]int{}, Outside: n.Outside, Role: n.Role,
 	}
 	for _, w := range n.Workers {
 		one.Workers[w.State]++

@@ -39,6 +39,9 @@ func (c *clusterStatus) Run(w *environment) error {
 			case n.Up:
 				state = "up"
 			}
+			if n.Role != "" {
+				state = n.Role + ", " + state
+			}
 			if n.Health != "" && n.Health != string(store.Well) {
 				state += ", " + strings.ReplaceAll(n.Health, "_", " ")
 			}

@@ -48,7 +48,7 @@ func (c *serveCommand) examined(dir string) doctor.Service {
 		Data: dir, Store: storeIn(dir), Key: keyIn(dir), Running: serviceRuns(dir), Workers: c.Workers,
 		Listen: c.Listening.Listen, Local: c.Listening.local(), MaxConnections: c.Listening.MaxConnections, Certificate: c.Listening.certificate,
 		Browser: c.Chromium.examined(),
-		Cluster: doctor.Cluster{Listen: c.Cluster.ClusterListen, Peers: c.Cluster.ClusterPeers},
+		Cluster: doctor.Cluster{Listen: c.Cluster.ClusterListen, Workers: c.Cluster.ClusterWorkers, Peers: c.Cluster.ClusterPeers},
 		Storage: c.S3.examined(),
 	}
 }

@@ -80,9 +80,11 @@ func (s *service) sweep() func() error {
 			now := time.Now()
 			var n int
 			var err error
-			if now.Sub(last) < sweepEvery-expireEvery/2 {
+			switch {
+			case s.Cluster.worker(): // the nodes that keep them do it
+			case now.Sub(last) < sweepEvery-expireEvery/2:
 				n, err = s.files.Expire(ctx, now)
-			} else {
+			default:
 				last = now
 				if n, err = s.files.Sweep(ctx, now); s.shared != nil && !s.S3.on() { // other nodes keep files, too
 					say(s.files.Recount(ctx), "count the stored files")

@@ -58,7 +58,13 @@ func (c *serveCommand) check() error {
 	if err := errors.Join(c.Listening.check(), c.Sharing.check(), c.Renewal.check(), c.Observability.check(), c.Cluster.check(), c.S3.check(), c.Chromium.check()); err != nil {
 		return err
 	}
+	if err := c.Cluster.checkRole(c.Number); err != nil {
+		return err
+	}
 	c.Workers = max(2, runtime.NumCPU())
+	if c.Cluster.Role == string(member.Store) {
+		c.Workers = 0
+	}
 	if c.Number != nil && (*c.Number != 0 || c.Cluster.on()) {
 		c.Workers = *c.Number
 	}
@@ -265,7 +271,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		peers = s.router
 	}
 	s.node, err = actors.Start(actors.Config{
-		Peers:  peers,
+		Peers: peers, Guest: s.Cluster.worker(),
 		Engine: eng, Isolation: s.Chromium.Isolation, Store: s.store, Usage: s.usage, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL, s.allowance, s.log),
 		Node: s.Cluster.Node, OnChange: s.changes(), QueuedUploads: queuedUploadsIn(s.data),
 		Workers: workers, Secrets: http.SecretsFor(s.secrets), Profiles: profiles, Log: s.log,

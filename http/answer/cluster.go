@@ -54,4 +54,7 @@ type ClusterNode struct {
 	// Outside is which releases the node understands, if the node that answers is of none
 	// of them: they have nothing to do with each other.
 	Outside string `json:"outside,omitempty"`
+	// Role is what the node is for, if it says so; missing: it keeps the records, or may,
+	// and may have workers.
+	Role string `json:"role,omitempty"`
 }

@@ -12,13 +12,22 @@ import (
 // examineCluster looks whether the other nodes can be reached, and this one's address
 // can be had.
 func examineCluster(c Cluster, running bool) []Finding {
-	if c.Listen == "" {
+	if c.Listen == "" && len(c.Peers) == 0 {
 		return nil
 	}
-	own := examinePort(c.Listen, running)
-	own.Check = "cluster port"
-	if own.Verdict == Problem {
-		own.Advice = "stop the program that uses it, or choose another address with --cluster-listen"
+	var all []Finding
+	for _, port := range []struct{ check, address, flag string }{
+		{"cluster port", c.Listen, "--cluster-listen"}, {"port for worker nodes", c.Workers, "--cluster-workers-listen"},
+	} {
+		if port.address == "" {
+			continue
+		}
+		own := examinePort(port.address, running)
+		own.Check = port.check
+		if own.Verdict == Problem {
+			own.Advice = "stop the program that uses it, or choose another address with " + port.flag
+		}
+		all = append(all, own)
 	}
 	f := Finding{Check: "cluster", Verdict: Good}
 	var silent []string
@@ -37,9 +46,9 @@ func examineCluster(c Cluster, running bool) []Finding {
 		engine.Plural(len(c.Peers), "address", "addresses"), engine.Plural(len(silent), "does", "do"))
 	if len(silent) == 0 {
 		f.Found = "all other nodes answer"
-		return []Finding{own, f}
+		return append(all, f)
 	}
 	f.Verdict, f.Found = Warning, f.Found+": "+strings.Join(silent, ", ")
 	f.Advice = "before the first start this is expected; otherwise start them, or let this machine reach them"
-	return []Finding{own, f}
+	return append(all, f)
 }

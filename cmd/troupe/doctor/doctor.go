@@ -43,8 +43,9 @@ type Browser struct {
 
 // Cluster is where the nodes find each other; without an address there are none.
 type Cluster struct {
-	Listen string
-	Peers  []string
+	Workers string // where worker nodes reach it; empty: they do not
+	Listen  string
+	Peers   []string
 }
 
 // Storage is where files are kept outside of the machine.
