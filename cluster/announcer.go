@@ -47,6 +47,8 @@ const (
 	announceGap   = 25 * time.Millisecond
 	announceEvery = 300 * time.Millisecond
 	announceAgain = 2 * time.Second
+	// announceRest is the same for worker nodes.
+	announceRest = 5 * time.Second
 )
 
 // run announces this node to the others until done.
@@ -109,6 +111,9 @@ func isDue(i, last *link.Inventory) bool {
 	least := announceEvery
 	if i.Draining == last.Draining && i.Waiting == last.Waiting && slices.Equal(i.Workers, last.Workers) && maps.Equal(i.Held, last.Held) {
 		least = announceAgain
+		if i.Role == roleWorker {
+			least = announceRest
+		}
 	}
 	return i.Sent.Sub(last.Sent) >= least-announceGap // a tick may come a moment early
 }

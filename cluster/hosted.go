@@ -51,6 +51,7 @@ type hostedTasks struct {
 }
 
 type hostedTask struct {
+	release             func() // nothing depends on its origin any more
 	id, origin, account string
 	ctx                 context.Context
 	cancel              context.CancelCauseFunc
@@ -59,7 +60,16 @@ type hostedTask struct {
 	withdrawn           atomic.Bool // it was not let begin
 }
 
-func (g *hostedTasks) begin(o *link.ForwardedExecute) (*hostedTask, error) {
+func (g *hostedTasks) begin(o *link.ForwardedExecute) (one *hostedTask, err error) {
+	release := func() {}
+	if g.remote != nil {
+		release = g.remote.peers.attendTo(o.Origin) // before the lock, which is taken within that of presence
+	}
+	defer func() {
+		if err != nil {
+			release()
+		}
+	}()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.running == nil {
@@ -77,7 +87,7 @@ func (g *hostedTasks) begin(o *link.ForwardedExecute) (*hostedTask, error) {
 		return nil, errWithdrawn
 	}
 	g.seen[o.TaskID] = true
-	one := &hostedTask{id: o.TaskID, origin: o.Origin, account: o.Account.ID, outlivesOrigin: o.Idempotency.Key != "", startID: o.StartID, try: o.Try}
+	one = &hostedTask{release: release, id: o.TaskID, origin: o.Origin, account: o.Account.ID, outlivesOrigin: o.Idempotency.Key != "", startID: o.StartID, try: o.Try}
 	one.ctx, one.cancel = context.WithCancelCause(context.Background())
 	g.running[one.id] = one
 	g.wg.Add(1)
@@ -87,6 +97,7 @@ func (g *hostedTasks) begin(o *link.ForwardedExecute) (*hostedTask, error) {
 // end removes a hosted task. A task that was refused may come again, as another try.
 func (g *hostedTasks) end(one *hostedTask, refused bool, answer any) {
 	one.cancel(nil)
+	one.release()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.running, one.id)

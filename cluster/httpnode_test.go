@@ -72,7 +72,7 @@ func openScriptedNode(t testing.TB, m *member.Member, workers int, engine *testk
 	h.files = files
 	h.accounts = persistence.NewAccounts(records)
 	h.company, err = cluster.NewRouter(cluster.RouterConfig{
-		Conn: m.Conn(), Node: m.Name(), Version: "test", Uploads: filepath.Join(t.TempDir(), "guests"), Log: zerolog.Nop(), Role: roleOf(m),
+		Conn: m.Conn(), Node: m.Name(), Version: "test", Uploads: filepath.Join(t.TempDir(), "guests"), Log: zerolog.Nop(), Role: roleOf(m), Hub: hubOf(m), Digests: m.Accepts(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -129,6 +129,14 @@ func roleOf(m *member.Member) string {
 		return string(member.Worker)
 	}
 	return ""
+}
+
+// hubOf is the node that a worker node is connected to; nil: it is none.
+func hubOf(m *member.Member) func() string {
+	if !m.Attached() {
+		return nil
+	}
+	return m.Hub
 }
 
 // token makes an account with a token.

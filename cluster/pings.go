@@ -32,7 +32,8 @@ func (p *presence) watch(one *peer) {
 		sent time.Time
 	}
 	results := make(chan result, 16) // more than are on their way at once
-	tick := time.NewTicker(pingEvery)
+	every := pingEvery
+	tick := time.NewTimer(every)
 	defer tick.Stop()
 	misses, missed := 0, 0 // in a row; the number of the last one
 	late := 0              // pings in a row that say nothing
@@ -40,7 +41,21 @@ func (p *presence) watch(one *peer) {
 		select {
 		case <-p.base.Done():
 			return
+		case <-one.care.wake:
+			if every > pingEvery { // else the next one is due soon, whatever begins meanwhile
+				every = pingEvery
+				tick.Reset(every)
+			}
+			continue
 		case <-tick.C:
+			every = p.pingEvery(one, misses)
+			tick.Reset(every)
+			if every == pingNever {
+				if p.forgets(one) {
+					return
+				}
+				continue
+			}
 			number := n
 			n++
 			p.wg.Go(func() {
@@ -92,10 +107,27 @@ func (p *presence) recordPing(one *peer, boot string, misses int) bool {
 	case misses == 0 && !one.up && boot == one.inventory.Boot && !one.inventory.Leaving:
 		p.markUp(one)
 	}
-	if !one.up && time.Since(one.since) > forgetAfter {
-		delete(p.peers, one.name)
+	return !p.forgetOld(one)
+}
+
+// forgets reports whether a node is not known any more, and forgets it if it is time.
+func (p *presence) forgets(one *peer) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.base.Err() != nil || p.peers[one.name] != one || p.forgetOld(one)
+}
+
+// forgetOld forgets a node that has been down for long: a worker node that has left does
+// not come back under its name. The caller holds the lock.
+func (p *presence) forgetOld(one *peer) bool {
+	most := forgetAfter
+	if one.inventory.Role == roleWorker && one.inventory.Leaving {
+		most = forgetLeft
+	}
+	if one.up || time.Since(one.since) <= most {
 		return false
 	}
+	delete(p.peers, one.name)
 	return true
 }
 

@@ -17,6 +17,8 @@ import (
 const (
 	// forgetAfter is how long a node that does not come back is remembered.
 	forgetAfter = time.Hour
+	// forgetLeft is the same for a worker node that has left in good order.
+	forgetLeft = time.Minute
 	// maxPeers bounds how many nodes are known. Where there are more, one makes
 	// room that has been down for goneAfter.
 	maxPeers  = 256
@@ -34,8 +36,9 @@ var (
 // presence knows which nodes are up. That a node is down is a suspicion: it ends what
 // waits for the node, but never repeats anything.
 type presence struct {
-	node string
-	ping func(ctx context.Context, node string) (boot string, err error)
+	node  string
+	guest bool // a worker node: it hears of others by digests
+	ping  func(ctx context.Context, node string) (boot string, err error)
 	// down and up are called at changes, one at a time and in order.
 	down, up    func(p *peer)
 	onInventory func(i *link.Inventory) // a new inventory, of a node that is up
@@ -60,6 +63,7 @@ type peer struct {
 
 	alive       context.Context // ends with errDown
 	cancelAlive context.CancelCauseFunc
+	care        *care
 }
 
 func newPresence(node string) *presence {
@@ -104,7 +108,7 @@ func (p *presence) update(i *link.Inventory) {
 		if !p.makeRoom() {
 			return
 		}
-		one = &peer{name: i.Node}
+		one = &peer{name: i.Node, care: &care{wake: make(chan struct{}, 1)}}
 		p.peers[i.Node] = one
 		one.setInventory(i)
 		p.markUp(one)
@@ -179,7 +183,7 @@ func (o *peer) setInventory(i *link.Inventory) {
 
 func (p *presence) markUp(one *peer) {
 	one.up, one.since = true, time.Now()
-	one.alive, one.cancelAlive = context.WithCancelCause(context.Background())
+	one.alive, one.cancelAlive = context.WithCancelCause(context.WithValue(context.Background(), careKey{}, one.care))
 	p.up(one)
 }
 

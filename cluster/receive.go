@@ -62,6 +62,8 @@ func (c *Router) answer(m any) (any, error) {
 		return x, err
 	case *link.LocateSession:
 		return c.isHere(ctx, m)
+	case *link.DigestQuery:
+		return c.answerDigest(m), nil
 	case *link.StartQuery:
 		return &link.StartReply{OK: c.inflight.confirmStart(m)}, nil
 	case *view.ScreencastRequest:

@@ -50,6 +50,11 @@ type RouterConfig struct {
 	// Store says how this node stands to the store that all share; nil: the others are
 	// told nothing of it.
 	Store func() *Health
+	// Hub is the node that a worker node is connected to, which tells it of all nodes. Nil:
+	// the node hears all others itself.
+	Hub func() string
+	// Digests: the node tells its worker nodes of all nodes.
+	Digests bool
 	// Role is what the node says that it is for; empty: it keeps the store, or may.
 	Role string
 	// Speaks is which releases the node understands; zero: what this build does.
@@ -74,6 +79,7 @@ type Router struct {
 	leaving   context.Context // ends with errLeaving when the node does
 	leave     context.CancelCauseFunc
 	waits     atomic.Int64 // questions that wait for news of a task
+	digested  atomic.Int64 // when a worker node was told of nodes
 	own       announcer
 	inflight  inflightRequests
 	counters  counters
@@ -101,6 +107,7 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 		cfg: cfg, boot: hex.EncodeToString(b), began: time.Now(), transport: link.NewTransport(cfg.Conn, cfg.Node, cfg.Log),
 		peers: newPresence(cfg.Node),
 	}
+	c.peers.guest = cfg.Hub != nil
 	c.remote = remote{c.transport, c.peers}
 	c.leaving, c.leave = context.WithCancelCause(context.Background())
 	if c.cfg.Speaks == (link.Speaks{}) {
@@ -130,10 +137,14 @@ func (c *Router) Open(local Local, edge Edge) error {
 		return err
 	}
 	c.stop = append(c.stop, unserve)
-	for to, f := range map[string]nats.MsgHandler{
+	listens := map[string]nats.MsgHandler{
 		link.Subject(c.cfg.Node, "ping"): func(m *nats.Msg) { _ = m.Respond([]byte(c.boot)) },
 		link.InventorySubject:            c.onInventory,
-	} {
+	}
+	if c.peers.guest {
+		delete(listens, link.InventorySubject)
+	}
+	for to, f := range listens {
 		s, err := c.cfg.Conn.Subscribe(to, f)
 		if err != nil {
 			return fmt.Errorf("listen to other nodes: %w", err)
@@ -143,6 +154,12 @@ func (c *Router) Open(local Local, edge Edge) error {
 	done := make(chan struct{})
 	var telling sync.WaitGroup
 	telling.Go(func() { c.own.run(done) })
+	switch {
+	case c.peers.guest:
+		telling.Go(func() { c.followDigests(done) })
+	case c.cfg.Digests:
+		telling.Go(func() { c.tellDigests(done) })
+	}
 	c.stop = append(c.stop, func() { close(done); telling.Wait() })
 	return nil
 }
@@ -189,10 +206,12 @@ func (c *Router) onInventory(msg *nats.Msg) {
 		}
 		return
 	}
-	i, ok := m.(*link.Inventory)
-	if !ok || i.Node == c.cfg.Node {
-		return
+	if i, ok := m.(*link.Inventory); ok && i.Node != c.cfg.Node {
+		c.takeInventory(i)
 	}
+}
+
+func (c *Router) takeInventory(i *link.Inventory) {
 	understood, first := c.releases.heard(i, time.Now())
 	if !understood {
 		c.peers.forget(i.Node)
@@ -220,8 +239,10 @@ func (c *Router) onDown(p *peer) {
 // onUp sends a node that is back the notices for it. It may have been unreachable only
 // for others, and still have the tasks that were given up.
 func (c *Router) onUp(p *peer) {
-	c.own.announceNext.Store(true)
-	c.own.notify()
+	if isWorker := p.inventory.Role == roleWorker; !isWorker { // a digest tells it of this one
+		c.own.announceNext.Store(true)
+		c.own.notify()
+	}
 	c.views.endAll()
 	c.cfg.Log.Info().Str("node", p.name).Str("version", p.inventory.Version).Msg("a node of the cluster is there")
 	c.sendNotices(p.name)
@@ -247,9 +268,10 @@ func (c *Router) Status() api.Status {
 // within is a context that ends with ctx, with a node, or when a time is over.
 func within(ctx, alive context.Context, most time.Duration) (context.Context, context.CancelCauseFunc) {
 	both, cancel := context.WithCancelCause(ctx)
+	release := attend(alive)
 	unwatch := context.AfterFunc(alive, func() { cancel(context.Cause(alive)) })
 	timer := time.AfterFunc(most, func() { cancel(context.DeadlineExceeded) })
-	return both, func(cause error) { unwatch(); timer.Stop(); cancel(cause) }
+	return both, func(cause error) { unwatch(); timer.Stop(); release(); cancel(cause) }
 }
 
 // undelivered reports whether certainly no node has received a message.

@@ -40,6 +40,7 @@ var plainly = map[kind]func() any{
 	25: fresh[PauseNode], 26: fresh[api.Status], 27: fresh[view.ScreencastRequest], 28: fresh[OpenView], 29: fresh[ViewOpened], 30: fresh[NextInView],
 	32: fresh[ViewEvents], 33: fresh[CloseView], 34: fresh[RecentTasks], 35: fresh[RecentTasksReply], 36: fresh[LinkViewers], 37: fresh[LinkViewersReply],
 	40: fresh[StartQuery], 41: fresh[StartReply], 42: fresh[ReceiptQuery], 43: fresh[Receipt],
+	60: fresh[DigestQuery], 61: fresh[Digest],
 }
 
 func fresh[T any]() any { return new(T) }

@@ -46,7 +46,7 @@ const removeTimeout = 3 * time.Second
 // be removed.
 func (m *Member) Remove(ctx context.Context, name string) error {
 	if m.Attached() {
-		return errors.New("a worker node cannot remove nodes: run the command on a node that keeps the store. Worker nodes need not be removed: they are forgotten an hour after they were stopped")
+		return errors.New("a worker node cannot remove nodes: run the command on a node that keeps the store. Worker nodes need not be removed: they are forgotten after they were stopped")
 	}
 	h := m.Health()
 	i := slices.IndexFunc(h.Nodes, func(n NodeHealth) bool { return n.Name == name })

@@ -213,6 +213,7 @@ func (s *service) join(ctx context.Context) (err error) {
 	s.account(files)
 	s.router, err = cluster.NewRouter(cluster.RouterConfig{
 		Conn: s.member.Conn(), Node: s.Cluster.Node, Version: ownVersion(), Uploads: forwardedIn(s.data), Log: s.log, Store: s.ownHealth, Role: s.Cluster.Role,
+		Hub: s.hub(), Digests: s.member.Accepts(),
 	})
 	return err
 }
@@ -230,6 +231,14 @@ func (s *service) counts() *persistence.Usage {
 		Nodes: s.member.Size(), Majority: s.member.Majority, Recent: s.shared.Copy().Get, Elsewhere: s.router.Held,
 		Count: s.countNodes(),
 	})
+}
+
+// hub is the node that a worker node is connected to; nil: this is none.
+func (s *service) hub() func() string {
+	if !s.member.Attached() {
+		return nil
+	}
+	return s.member.Hub
 }
 
 // countNodes counts the nodes among which a day is shared; nil: as many as there are to be.
