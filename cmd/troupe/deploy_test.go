@@ -78,8 +78,9 @@ func TestDeployedNodesWouldStart(t *testing.T) {
 		pattern string
 		given   map[string]string // what the file leaves to where it is used
 	}{
-		"compose/compose.yaml":        {`(?m)^\s+(TROUPE_\w+): "?([^"\s]+)"?$`, nil},
-		"kubernetes/statefulset.yaml": {`name: (TROUPE_\w+), value: "?([^"\s}]+)"?\}`, map[string]string{"TROUPE_NODE": "troupe-0"}},
+		"compose/compose.yaml":               {`(?m)^\s+(TROUPE_\w+): "?([^"\s]+)"?$`, nil},
+		"kubernetes/statefulset.yaml":        {`name: (TROUPE_\w+), value: "?([^"\s}]+)"?\}`, map[string]string{"TROUPE_NODE": "troupe-0"}},
+		"kubernetes/workers/deployment.yaml": {`name: (TROUPE_\w+), value: "?([^"\s}]+)"?\}`, map[string]string{"TROUPE_NODE": "troupe-worker-7c9f8-x2x4z"}},
 		"systemd/troupe.service.d/cluster.conf": {`(?m)^Environment=(TROUPE_\w+)=(\S+)$`, map[string]string{
 			"TROUPE_NODE": "n1", "TROUPE_CLUSTER_LISTEN": "n1.internal:7222", "TROUPE_LISTEN": "127.0.0.1:8080"}},
 	} {
@@ -108,8 +109,14 @@ func TestDeployedNodesWouldStart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			const port = ":7222" // which services and guides name
 			nodes := c.Serve.Cluster
+			if nodes.Role == "worker" {
+				if len(nodes.ClusterPeers) != 1 || !strings.HasSuffix(nodes.ClusterPeers[0], ":7223") {
+					t.Errorf("a worker node looks for %v", nodes.ClusterPeers)
+				}
+				return
+			}
+			const port = ":7222" // which services and guides name
 			if len(nodes.ClusterPeers) != 3 || !strings.HasSuffix(nodes.ClusterListen, port) {
 				t.Errorf("%v at %s", nodes.ClusterPeers, nodes.ClusterListen)
 			}

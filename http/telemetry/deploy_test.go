@@ -256,6 +256,35 @@ func TestDashboardAndAlertsFit(t *testing.T) {
 	}
 }
 
+// TestScalingFits: the rule for an autoscaler of worker nodes asks for what the service
+// tells, and the autoscaler for what the rule makes.
+func TestScalingFits(t *testing.T) {
+	b, err := os.ReadFile(deploy + "prometheus/scaling.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, rules := everything(t), strings.Split(string(b), "- record: ")[1:]
+	made := map[string]bool{}
+	for _, rule := range rules {
+		name, rest, _ := strings.Cut(rule, "\n")
+		_, expr, _ := strings.Cut(rest, "expr: >-")
+		expr, _, _ = strings.Cut(expr, "\n\n")
+		for earlier := range made {
+			expr = strings.ReplaceAll(expr, earlier, "vector(1)")
+		}
+		known(t, name, expr, page)
+		made[name] = true
+	}
+	scaler, err := os.ReadFile(deploy + "kubernetes/workers/autoscaler.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	metric := regexp.MustCompile(`metric: \{name: (\w+)\}`).FindStringSubmatch(string(scaler))
+	if len(rules) != 2 || metric == nil || !made[metric[1]] {
+		t.Errorf("the rules make %v, and the autoscaler asks for %v", made, metric)
+	}
+}
+
 // TestPromtool: Prometheus's own tool checks the rules, plays their tests, and
 // reads each query of the dashboard. TROUPE_TEST_PROMTOOL names it; .ci/run
 // builds it.
@@ -282,8 +311,10 @@ func TestPromtool(t *testing.T) {
 	for _, args := range [][]string{
 		{"check", "rules", "--lint=all", "--lint-fatal", queries},
 		{"check", "rules", "--lint=all", "--lint-fatal", deploy + "prometheus/alerts.yml"},
+		{"check", "rules", "--lint=all", "--lint-fatal", deploy + "prometheus/scaling.yml"},
 		{"check", "config", deploy + "prometheus/prometheus.yml"},
 		{"test", "rules", deploy + "prometheus/alerts_test.yml"},
+		{"test", "rules", deploy + "prometheus/scaling_test.yml"},
 	} {
 		if out, err := exec.Command(tool, args...).CombinedOutput(); err != nil {
 			t.Errorf("promtool %v: %v\n%s", args, err, out)
