@@ -49,6 +49,7 @@ type nodeParts struct {
 	queued       atomic.Int64    // tasks that wait in the queue
 	sending      sync.Map        // failed tasks of the queue that are being sent again
 	queueHeld    atomic.Bool     // no task of the queue begins
+	lingering    atomic.Int64    // tasks of the queue that have ended and have an actor
 	batches      *batch.Batches  // nil where there is no queue, and where several nodes share it
 	schedules    *cron.Schedules // nil where there is no queue
 	notices      *notice.Notices // nil where nothing sends them

@@ -145,12 +145,17 @@ func (u *queue) free() bool {
 	if u.nodes != nil {
 		return u.nodes.serves() && u.nodes.freest() != nil
 	}
-	return !u.node.queueHeld.Load() && u.busy < u.room
+	return !u.node.queueHeld.Load() && u.busy < u.room && len(u.live)-u.busy < max(maxEnding, u.room)
 }
+
+// maxEnding bounds the tasks that have been played and whose end is being written, unless
+// there are more workers. A store that is slow holds the queue up.
+const maxEnding = 256
 
 // dispatch takes tasks whose turn it is, for as many workers as there is room for.
 func (u *queue) dispatch() {
 	now := time.Now()
+	var reads []*turnRead
 	for !u.over && u.free() {
 		p, task, ok := u.book.Next(now)
 		if !ok {
@@ -167,14 +172,12 @@ func (u *queue) dispatch() {
 			u.nodes.take(t)
 		}
 		u.touched(task)
-		read, key := &turnRead{task: task}, p.Key(task)
-		u.node.onDisk(func(c context.Context) error {
-			return read.read(c, u.node, key)
-		}, func(err error) {
-			read.err = err
-			u.self(read)
-		})
+		if reads = append(reads, &turnRead{task: task, key: p.Key(task)}); len(reads) == readAtOnce {
+			u.read(reads)
+			reads = nil
+		}
 	}
+	u.read(reads)
 	for _, l := range u.book.Wants() {
 		read := &queueLoaded{load: l, found: []backlog.Found{}}
 		u.node.onDisk(func(c context.Context) (err error) {
@@ -197,6 +200,23 @@ func (u *queue) dispatch() {
 		u.node.queued.Store(int64(u.book.Len()))
 	}
 	u.wakeAt(now)
+}
+
+// readAtOnce is how many turns are read one after the other.
+const readAtOnce = 8
+
+// read brings the records of tasks whose turn it is.
+func (u *queue) read(all []*turnRead) {
+	if len(all) == 0 {
+		return
+	}
+	u.node.onDisk(func(c context.Context) error {
+		for _, m := range all {
+			m.err = u.node.explainLate(c, protect(func() error { return m.read(c, u.node, m.key) }))
+			u.self(m)
+		}
+		return nil
+	}, func(error) {})
 }
 
 // wakeAt has the queue look again when the next task may begin that may not yet.

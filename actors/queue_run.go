@@ -18,6 +18,7 @@ type (
 	// turnRead brings the record of a task whose turn it is.
 	turnRead struct {
 		task   string
+		key    string
 		claim  *records.Claim
 		parsed *engine.Task // nil: it is over, or cannot be read
 		bad    error        // why it cannot

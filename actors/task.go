@@ -32,6 +32,9 @@ type task struct {
 	from  *fromQueue // nil: it was not queued
 	again bool       // it is the queue's again
 
+	followed bool // a client follows its steps
+	lingers  bool // its end is on disk, see [task.linger]
+
 	client          *actor.PID // waits for Started
 	run             *actor.PID // waits for startAck
 	rec             records.Task
@@ -111,6 +114,7 @@ func (t *task) Receive(ctx actor.Context) {
 	case *api.Poll:
 		t.await(ctx, &taskWait{client: ctx.Sender(), message: m, answer: func() any { return t.polled() }}, m.Wait)
 	case *api.Follow:
+		t.followed = true
 		w := &taskWait{client: ctx.Sender(), message: m, steps: true, after: m.After}
 		w.answer = func() any {
 			p := t.polled()
@@ -152,6 +156,11 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 		if from != nil && from.turn != nil {
 			var err error
 			wrote.revision, err = t.node.claimTurn(c, rec, from)
+			return err
+		}
+		if key.Key == "" {
+			var err error
+			wrote.revision, err = t.node.records.PutTask(c, rec, nil)
 			return err
 		}
 		both := []func() error{func() (err error) {
@@ -292,6 +301,7 @@ func (t *task) onEndWritten(ctx actor.Context, err error) {
 	}
 	if err == nil {
 		t.expireAfter(ctx, t.linger())
+		t.lingers = t.from != nil
 		return
 	}
 	t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("end of a task not written")

@@ -12,11 +12,18 @@ import (
 // lingerQueued is lingerTime for tasks of the queue: thousands may end in a minute.
 const lingerQueued = 2 * time.Second
 
+// maxLingering bounds the tasks of the queue that stay after their end. Later ones stay
+// only where a client follows their steps.
+const maxLingering = 256
+
 func (t *task) linger() time.Duration {
-	if t.from != nil {
-		return lingerQueued
+	switch {
+	case t.from == nil:
+		return lingerTime
+	case t.node.lingering.Add(1) > maxLingering && !t.followed:
+		return 0
 	}
-	return lingerTime
+	return lingerQueued
 }
 
 // played tells the queue that the worker is free for another one of its tasks.

@@ -68,6 +68,10 @@ func (t *task) stop(ctx actor.Context) {
 	if t.retryTimer != nil {
 		t.retryTimer.Stop()
 	}
+	if t.lingers {
+		t.lingers = false
+		t.node.lingering.Add(-1)
+	}
 	for w := range t.waits {
 		t.release(ctx, w)
 	}

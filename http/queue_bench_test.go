@@ -71,11 +71,23 @@ func (s *sender) percentile(p float64) time.Duration {
 	return s.took[int(float64(len(s.took)-1)*p)].Round(10 * time.Microsecond)
 }
 
-// queuedNow is how many tasks wait in the queue, and how many megabytes of the heap are
-// in use after a collection.
-func queuedNow(t testing.TB, p *queueProcess) (queued, heap int) {
+// queuedNow is how many tasks wait in the queue.
+func queuedNow(t testing.TB, p *queueProcess) (queued int) {
 	t.Helper()
-	r, err := nethttp.Get("http://" + p.status)
+	queued, _ = p.numbers(t, "/")
+	return queued
+}
+
+// heapOf is how many megabytes of the heap are in use after a collection.
+func heapOf(t testing.TB, p *queueProcess) (heap int) {
+	t.Helper()
+	_, heap = p.numbers(t, "/heap")
+	return heap
+}
+
+func (p *queueProcess) numbers(t testing.TB, path string) (queued, heap int) {
+	t.Helper()
+	r, err := nethttp.Get("http://" + p.status + path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,12 +97,6 @@ func queuedNow(t testing.TB, p *queueProcess) (queued, heap int) {
 		t.Fatal(err)
 	}
 	return a.Queued, a.Heap
-}
-
-func heapOf(t testing.TB, p *queueProcess) int {
-	t.Helper()
-	_, heap := queuedNow(t, p)
-	return heap
 }
 
 // BenchmarkQueue measures durable starts, memory, the time of a start of the service,
@@ -121,19 +127,19 @@ func BenchmarkQueue(t *testing.B) {
 
 	p = startQueueProcess(t, folder, "0s")
 	began := time.Now()
-	first, _ := queuedNow(t, p)
+	first := queuedNow(t, p)
 	left := first
 	for left > 0 && time.Since(began) < 5*time.Second {
 		time.Sleep(20 * time.Millisecond)
-		left, _ = queuedNow(t, p)
+		left = queuedNow(t, p)
 	}
 	t.Logf("the queue drains at %.0f tasks a second", float64(first-left)/time.Since(began).Seconds())
 	s = newSender(t, p, clients)
-	before, _ := queuedNow(t, p)
+	before := queuedNow(t, p)
 	at := time.Now()
 	rate := s.send(clients, sample, queuedTask, 202)
 	took := time.Since(at)
-	after, _ := queuedNow(t, p)
+	after := queuedNow(t, p)
 	t.Logf("while it drains: %.0f durable starts a second, p50 %s, p99 %s; beside them %.0f tasks are played a second", rate,
 		s.percentile(.5), s.percentile(.99), float64(before+sample-after)/took.Seconds())
 	t.Logf("memory after that: %s", p.memory(t))

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	nethttp "net/http"
+	_ "net/http/pprof" // of the service that is measured
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -110,10 +111,16 @@ func serveQueue(t testing.TB) {
 		t.Fatal(err)
 	}
 	go func() {
-		_ = nethttp.Serve(status, nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+		_ = nethttp.Serve(status, nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+			if strings.HasPrefix(r.URL.Path, "/debug/") { // profiles
+				nethttp.DefaultServeMux.ServeHTTP(w, r)
+				return
+			}
 			var m runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&m)
+			if r.URL.Path == "/heap" { // a collection takes time from what is measured
+				runtime.GC()
+				runtime.ReadMemStats(&m)
+			}
 			_ = json.NewEncoder(w).Encode(map[string]int{"queued": node.Status().Queued, "heap": int(m.HeapAlloc >> 20)})
 		}))
 	}()

@@ -49,6 +49,7 @@ type Badger struct {
 	log   zerolog.Logger
 	state *stateFile
 	hub   Hub
+	views views
 
 	mu          sync.RWMutex // held for reading while db or a channel is used
 	closed      bool
@@ -61,6 +62,10 @@ type Badger struct {
 	failed      atomic.Pointer[error] // why nothing is written any more; nil: it is
 	minFree     int64
 	reserveSize int64 // how large the reserve beside the store is to be
+	flushing    sync.Mutex
+	newest      atomic.Int64 // number of the log that has what was committed last
+	flushed     int          // up to this number, logs are on the disk, but for what was added to the last one
+	flushLog    *os.File     // that one; nil: it is not known which logs are on the disk
 
 	// The writer owns the following fields.
 	revision uint64 // the last one that was given
@@ -100,6 +105,7 @@ func OpenBadger(dir string, o Options) (*Badger, error) {
 		reserveSize: reserve,
 	}
 	if err := b.begins(); err != nil {
+		b.views.close()
 		db.Close()
 		lock.Close()
 		return nil, fmt.Errorf("load the store in %s: %w", dir, err)
@@ -116,11 +122,12 @@ func (b *Badger) begins() (err error) {
 	if _, b.journal.active, err = logs(b.dir); err != nil {
 		return fmt.Errorf("find its log: %w", err)
 	}
+	b.newest.Store(int64(b.journal.active))
 	records, err := b.load()
 	if err != nil {
 		return err
 	}
-	now := b.version()
+	now := b.views.renew(b.db)
 	b.state, err = openState(b.dir, state{Format: format, Since: now, Boot: bootID(), Version: now, Bound: b.reserved, Records: records})
 	if err != nil {
 		return err
@@ -131,13 +138,6 @@ func (b *Badger) begins() (err error) {
 		return errors.Join(err, b.state.close())
 	}
 	return nil
-}
-
-// version is Badger's, of the last transaction.
-func (b *Badger) version() uint64 {
-	txn := b.db.NewTransaction(false)
-	defer txn.Discard()
-	return txn.ReadTs()
 }
 
 // Blocked says why writes are refused now: an [ErrFull], an [ErrUnwritable] or an
@@ -288,6 +288,10 @@ func (b *Badger) Close() error {
 	close(b.unsynced)
 	<-b.synced
 	b.hub.Close()
+	b.views.close()
+	if b.flushLog != nil {
+		defer b.flushLog.Close()
+	}
 	return errors.Join(b.end(), b.state.close(), b.lock.Close())
 }
 
@@ -304,7 +308,7 @@ func (b *Badger) end() error {
 		return b.flush()
 	}
 	err = b.db.Close()
-	_ = os.Remove(b.journal.name(b.journal.active + 1)) // prepared, and empty
+	_ = os.Remove(logName(b.dir, b.journal.active+1)) // prepared, and empty
 	return err
 }
 
@@ -318,7 +322,7 @@ func (b *Badger) read(ctx context.Context, f func(*badger.Txn) error) error {
 	if b.closed {
 		return ErrClosed
 	}
-	return b.db.View(f)
+	return b.views.read(f)
 }
 
 // Keys of records are apart from the store's own.

@@ -209,17 +209,14 @@ type journal struct {
 	next   bool  // and so has the one after it
 }
 
-func (j *journal) name(n int) string { return filepath.Join(j.dir, fmt.Sprintf("%05d.mem", n)) }
+func (j *journal) name(n int) string { return logName(j.dir, n) }
+
+func logName(dir string, n int) string { return filepath.Join(dir, fmt.Sprintf("%05d.mem", n)) }
 
 // prepare makes sure that what is written next finds blocks. It costs one look
 // at a file where nothing is to be done.
 func (j *journal) prepare() error {
-	if info, err := os.Stat(j.name(j.active + 1)); err == nil && info.Size() > 0 {
-		// Badger has taken the prepared one.
-		*j = journal{dir: j.dir, active: j.active + 1, ready: j.next}
-	} else if err != nil {
-		j.next = false
-	}
+	j.follow()
 	if !j.ready {
 		if err := j.give(j.active, 0); err != nil {
 			return fmt.Errorf("prepare the log: %w", err)
@@ -234,6 +231,15 @@ func (j *journal) prepare() error {
 		j.next = true
 	}
 	return nil
+}
+
+// follow finds out whether Badger has taken the prepared log.
+func (j *journal) follow() {
+	if info, err := os.Stat(j.name(j.active + 1)); err == nil && info.Size() > 0 {
+		*j = journal{dir: j.dir, active: j.active + 1, ready: j.next}
+	} else if err != nil {
+		j.next = false
+	}
 }
 
 // give gives a log its blocks and leaves its size alone.

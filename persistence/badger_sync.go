@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -64,20 +65,49 @@ func (b *Badger) pending(first *request) []*request {
 	return waiting
 }
 
-// flush brings what is committed to the disk. Badger's Sync knows only the
-// newest log: one that was just replaced and is not a table yet is synced here.
+// flush brings what is committed to the disk: logs that were synced since they were replaced
+// are on it. Badger's own sync would know only the newest one, and would sync the log of
+// large values each time, which stays empty.
 func (b *Badger) flush() error {
-	if err := b.db.Sync(); err != nil {
-		return err
-	}
-	names, _, err := logs(b.dir)
-	if err != nil || len(names) < 2 {
-		return err
-	}
-	for _, name := range append(names, b.dir) {
-		if err := syncFile(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	b.flushing.Lock()
+	defer b.flushing.Unlock()
+	newest := int(b.newest.Load())
+	if b.flushLog == nil { // the first time: an earlier process may have left some
+		names, _, err := logs(b.dir)
+		if err != nil {
 			return err
 		}
+		for _, name := range names {
+			if err := syncLog(name); err != nil {
+				return err
+			}
+		}
+	} else if err := syscall.Fdatasync(int(b.flushLog.Fd())); err != nil || newest == b.flushed {
+		return err
+	}
+	for n := max(b.flushed+1, newest-memTables-1); n < newest; n++ {
+		if err := syncLog(logName(b.dir, n)); err != nil {
+			return err
+		}
+	}
+	if b.flushLog != nil {
+		b.flushLog.Close()
+		b.flushLog = nil
+	}
+	log, err := os.Open(logName(b.dir, newest))
+	if err == nil {
+		b.flushLog, b.flushed = log, newest
+		err = log.Sync()
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, syncFile(b.dir))
+}
+
+// syncLog syncs a log. One that is missing has become a table, which Badger has synced.
+func syncLog(name string) error {
+	if err := syncFile(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }

@@ -27,6 +27,16 @@ type request struct {
 	ctx  context.Context
 	done chan answer // nil: nobody waits
 	answer
+	rest  []*request // follow it
+	after *request   // goes before it: if that fails, so does this
+}
+
+// last is the one that is answered.
+func (r *request) last() *request {
+	if n := len(r.rest); n > 0 {
+		return r.rest[n-1]
+	}
+	return r
 }
 
 // answer is what came of a request.
@@ -79,7 +89,7 @@ func (b *Badger) submit(ctx context.Context, to chan<- *request, r *request) ans
 		return answer{err: context.Cause(ctx)}
 	}
 	select {
-	case a := <-r.done:
+	case a := <-r.last().done:
 		return a
 	case <-ctx.Done():
 		return answer{err: context.Cause(ctx)}
@@ -107,14 +117,14 @@ func (b *Badger) write() {
 
 // gather takes what else is waiting.
 func (b *Badger) gather(first *request) []*request {
-	group := []*request{first}
+	group := append([]*request{first}, first.rest...)
 	for len(group) < groupSize {
 		select {
 		case r, ok := <-b.requests:
 			if !ok {
 				return group
 			}
-			group = append(group, r)
+			group = append(append(group, r), r.rest...)
 		default:
 			return group
 		}
@@ -139,12 +149,16 @@ func (b *Badger) commit(group []*request) {
 	for _, r := range group {
 		if r.ctx != nil && r.ctx.Err() != nil {
 			r.err = context.Cause(r.ctx)
-			r.reply()
+		} else if r.after != nil {
+			r.err = r.after.err
+		}
+		if r.err != nil {
+			t.requests = append(t.requests, r) // what went before it is to be there with the answer
 			continue
 		}
 		if err := b.admit(t, r); err != nil {
 			r.answer = answer{err: fmt.Errorf("write %q: %w", r.key, err)}
-			r.reply()
+			t.requests = append(t.requests, r)
 			if r.kind == expire { // it is looked at again
 				b.due.add(deadline{stamp(time.Now().Add(expireAgain)), r.key})
 			}
@@ -292,7 +306,8 @@ func (b *Badger) finish(t *batch) {
 	if len(t.events) > 0 {
 		err := t.txn.Commit()
 		if err == nil {
-			err = b.state.committed(b.version(), b.reserved, t.records)
+			b.follow()
+			err = b.state.committed(b.views.renew(b.db), b.reserved, t.records)
 		}
 		if err != nil {
 			b.fail(fmt.Errorf("commit: %w", err))
@@ -318,6 +333,12 @@ func (b *Badger) finish(t *batch) {
 	}
 }
 
+// follow lets the next sync know which log has what was committed.
+func (b *Badger) follow() {
+	b.journal.follow()
+	b.newest.Store(int64(b.journal.active))
+}
+
 // next gives a revision that was never given before.
 func (b *Badger) next() (uint64, error) {
 	if b.revision >= b.reserved {
@@ -338,9 +359,10 @@ func (b *Badger) reserve() error {
 	if err != nil {
 		return err
 	}
+	b.follow()
 	if err := b.flush(); err != nil {
 		return err
 	}
 	b.reserved += revisionBlock
-	return b.state.committed(b.version(), b.reserved, nil)
+	return b.state.committed(b.views.renew(b.db), b.reserved, nil)
 }

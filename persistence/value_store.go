@@ -75,9 +75,29 @@ func (s *ValueStore) Put(ctx context.Context, it Item) error {
 
 // PutRevision is Put. It returns the revision of the new record.
 func (s *ValueStore) PutRevision(ctx context.Context, it Item) (uint64, error) {
+	v, err := s.Change(ctx, it)
+	if err != nil {
+		return 0, err
+	}
+	revision, err := s.store.Put(ctx, v.Write)
+	return revision, v.Done(ctx, err)
+}
+
+// ValueChange is a change of a value that is about to be made, for [Apply].
+// [ValueChange.Done] must follow.
+type ValueChange struct {
+	Change
+	of      *ValueStore
+	account string
+	before  Record
+	file    string // that was written ahead; empty: none
+}
+
+// Change prepares to keep a value.
+func (s *ValueStore) Change(ctx context.Context, it Item) (*ValueChange, error) {
 	before, err := s.store.Get(ctx, it.Key)
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		return 0, fmt.Errorf("keep %s: %w", it.Key, err)
+		return nil, fmt.Errorf("keep %s: %w", it.Key, err)
 	}
 	value := it.Value
 	if s.seal != nil {
@@ -90,7 +110,7 @@ func (s *ValueStore) PutRevision(ctx context.Context, it Item) (uint64, error) {
 			Account: it.Account, Label: it.Key, ContentType: "application/octet-stream", Expires: it.Expires, Durable: it.Durable,
 		}, bytes.NewReader(value))
 		if err != nil {
-			return 0, fmt.Errorf("keep %s: %w", it.Key, err)
+			return nil, fmt.Errorf("keep %s: %w", it.Key, err)
 		}
 		file = b.ID
 		record = append([]byte{outside}, file...)
@@ -99,13 +119,37 @@ func (s *ValueStore) PutRevision(ctx context.Context, it Item) (uint64, error) {
 	if w.If = it.Over; it.New {
 		w.If = new(uint64)
 	}
-	revision, err := s.store.Put(ctx, w)
-	if err != nil {
-		return 0, errors.Join(fmt.Errorf("keep %s: %w", it.Key, err), s.drop(ctx, file))
+	return &ValueChange{Change: Change{Write: w}, of: s, account: it.Account, before: before, file: file}, nil
+}
+
+// Removal prepares to delete a value.
+func (s *ValueStore) Removal(ctx context.Context, key string) (*ValueChange, error) {
+	before, err := s.store.Get(ctx, key)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return nil, fmt.Errorf("delete %s: %w", key, err)
 	}
-	s.ledger.Record(it.Account, -int64(len(before.Key)+len(before.Value)), before.Expires)
-	s.ledger.Record(it.Account, int64(len(w.Key)+len(w.Value)), w.Expires)
-	return revision, s.drop(ctx, fileIn(before))
+	return &ValueChange{Change: Change{Write: Write{Key: key}, Delete: true}, of: s, before: before}, nil
+}
+
+// Done says whether the change was made. The file of the value that was there is removed
+// then, or the one that was to be there.
+func (v *ValueChange) Done(ctx context.Context, err error) error {
+	switch {
+	case err != nil && v.Delete:
+		return fmt.Errorf("delete %s: %w", v.Key, err)
+	case err != nil:
+		err = fmt.Errorf("keep %s: %w", v.Key, err)
+		if v.file != "" {
+			if now, no := v.of.store.Get(ctx, v.Key); no == nil && fileIn(now) == v.file { // a change behind this one has failed
+				return err
+			}
+		}
+		return errors.Join(err, v.of.drop(ctx, v.file))
+	case !v.Delete:
+		v.of.ledger.Record(v.account, -int64(len(v.before.Key)+len(v.before.Value)), v.before.Expires)
+		v.of.ledger.Record(v.account, int64(len(v.Key)+len(v.Value)), v.Expires)
+	}
+	return v.of.drop(ctx, fileIn(v.before))
 }
 
 // Full says why an account can keep no more values, or nil.
@@ -152,30 +196,11 @@ func (s *ValueStore) read(ctx context.Context, r Record) ([]byte, error) {
 
 // Delete removes a value with its file. Deleting a missing value is no error.
 func (s *ValueStore) Delete(ctx context.Context, key string, durable bool) error {
-	file, err := s.reference(ctx, key)
-	if err == nil {
-		err = s.store.Delete(ctx, key, nil, durable)
-	}
-	if err == nil {
-		err = s.drop(ctx, file)
-	}
+	v, err := s.Removal(ctx, key)
 	if err != nil {
-		return fmt.Errorf("delete %s: %w", key, err)
+		return err
 	}
-	return nil
-}
-
-// reference returns the file of a key's value, if it has one.
-func (s *ValueStore) reference(ctx context.Context, key string) (string, error) {
-	r, err := s.store.Get(ctx, key)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return "", nil
-	case err != nil:
-		return "", err
-	default:
-		return fileIn(r), nil
-	}
+	return v.Done(ctx, s.store.Delete(ctx, key, nil, durable))
 }
 
 // fileIn is the file that a record names; empty: none.

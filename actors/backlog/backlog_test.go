@@ -147,7 +147,7 @@ func TestBookIsSmall(t *testing.T) {
 		b.Adding(p, fmt.Sprint(i), 1)
 		b.Added(p, fmt.Sprint(i), 1, 1)
 	}
-	if l := b.accounts["a"].lanes[lane]; len(l.window) > maxWindow || len(l.adding)+len(l.late)+len(l.gone)+len(l.held) > 0 {
+	if l := b.accounts["a"].lanes[lane]; len(l.window) > l.most() || len(l.adding)+len(l.late)+len(l.gone)+len(l.held) > 0 {
 		t.Errorf("of 100,000 tasks %d are in memory", len(l.window))
 	}
 	if n, bytes := b.Waiting("a"); n != 100_000 || bytes != 100_000 {

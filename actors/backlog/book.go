@@ -184,9 +184,9 @@ type Load struct {
 func (b *Book) Wants() (all []Load) {
 	for _, a := range b.accounts {
 		for _, l := range a.lanes {
-			if !l.whole && !l.loading && len(l.window) <= maxWindow/2 {
+			if !l.whole && !l.loading && len(l.window) <= l.most()/2 {
 				l.loading = true
-				all = append(all, Load{l.Lane, l.cursor, maxWindow})
+				all = append(all, Load{l.Lane, l.cursor, l.most()})
 			}
 		}
 	}

@@ -262,7 +262,7 @@ func TestBookIsTheQueue(t *testing.T) {
 				}
 				for _, a := range m.book.accounts {
 					for _, l := range a.lanes {
-						if len(l.window) > 3*maxWindow {
+						if len(l.window) > 3*l.most() {
 							t.Fatalf("a lane has %d keys in memory", len(l.window))
 						}
 					}

@@ -6,8 +6,19 @@ import (
 	"time"
 )
 
-// maxWindow is how many keys of a lane are read at once, and about how many are kept.
-const maxWindow = 32
+// maxWindow is how many keys of a lane are read at once, and about how many are kept. An
+// account may have a thousand groups, but a lane without a group has all workers.
+const (
+	maxWindow    = 32
+	maxUngrouped = 256
+)
+
+func (l *lane) most() int {
+	if l.Group == "" {
+		return maxUngrouped
+	}
+	return maxWindow
+}
 
 // maxHeld is how many tasks of a lane may be put back before the lane stands still.
 const maxHeld = 64
@@ -46,7 +57,7 @@ func (l *lane) insert(it item) {
 		l.put(it)
 	case l.loading: // the keys that are being read may have it, or may not
 		l.late = append(l.late, it)
-	case l.whole && len(l.window) < maxWindow:
+	case l.whole && len(l.window) < l.most():
 		l.put(it)
 		l.cursor = it.key
 	default:

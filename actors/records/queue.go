@@ -44,7 +44,7 @@ type QueuedKey struct {
 // Parse reads the task.
 func (q *Queued) Parse() (*engine.Task, error) {
 	t := new(engine.Task)
-	if err := json.Unmarshal(q.Task, t); err != nil {
+	if err := t.UnmarshalJSON(q.Task); err != nil {
 		return nil, fmt.Errorf("read the task %s of the queue: %w", q.ID, err)
 	}
 	return t, nil
@@ -262,13 +262,11 @@ func (u Queue) Again(ctx context.Context, t Task, q Queued, to string) error {
 	waits := *t.Queue
 	waits.Key, waits.Waiting = to, true
 	t.Queue, t.Status, t.Ended = &waits, api.TaskPending, time.Time{}
-	if err := u.Add(ctx, t.Account, to, b, false); err != nil {
-		return err
-	}
-	if _, err := u.r.PutTask(ctx, t, nil); err != nil {
-		return err
-	}
-	return u.Delete(ctx, from, false)
+	var w changes
+	w.bytes(ctx, u.r.Sealed, persistence.Item{Key: to, Account: t.Account, Value: b})
+	w.record(TaskPrefix+t.ID, t.storedUntil(), t, true)
+	w.removal(ctx, u.r.Sealed, from)
+	return w.apply(ctx, u.r.Store)
 }
 
 // End writes how a task of the queue ended: listed is its place in the list of those.
@@ -279,57 +277,53 @@ func (u Queue) End(ctx context.Context, t Task, q *Queued, out *engine.Outcome, 
 	ended.Waiting, ended.Listed = false, fmt.Sprintf("%014x/%s", listed, t.ID)
 	t.Queue = &ended
 	entry := Ended{t.ID, t.Status, code, t.Ended, ended.Attempts}
-	put := func(s *persistence.ValueStore, key string, v any) error {
-		b, err := json.Marshal(v)
-		if err != nil {
-			return fmt.Errorf("write %s: %w", key, err)
-		}
-		return s.Put(ctx, persistence.Item{Key: key, Account: t.Account, Value: b, Expires: t.Expires()})
-	}
-	if err := put(u.r.Plain, OutcomePrefix+t.ID, out); err != nil {
-		return err
-	}
+	var w changes
+	w.value(ctx, u.r.Plain, persistence.Item{Key: OutcomePrefix + t.ID, Account: t.Account, Expires: t.Expires()}, out)
 	if !begun {
 		begins := t
 		begins.Status, begins.Ended = api.TaskPending, time.Time{}
-		if _, err := u.r.putTask(ctx, begins, nil, false); err != nil {
+		w.record(TaskPrefix+t.ID, begins.storedUntil(), begins, false)
+	}
+	notices, err := u.r.noticesOf(ctx, t, q, out, code, false)
+	w.fail(err)
+	if len(notices) > 0 || q != nil && (q.Batch != nil || q.Schedule != nil) { // they come after the outcome
+		if err := w.apply(ctx, u.r.Store); err != nil {
 			return err
 		}
-	}
-	notices, err := u.r.announce(ctx, t, q, out, code)
-	if err != nil {
-		return err
-	}
-	if q != nil && q.Batch != nil {
-		e := BatchEnd{Task: t.ID, Status: t.Status, Code: code, Ended: t.Ended, Attempts: ended.Attempts, Round: q.Batch.Round, Order: listed}
-		if err := u.r.Batches().End(ctx, *q.Batch, e); err != nil {
-			return err
-		}
-	}
-	if q != nil {
-		if err := u.r.Schedules().EndRun(ctx, q.Schedule, t.Ended, runStatus(t.Status), code); err != nil {
+		if err := u.endOf(ctx, t, q, code, listed, notices); err != nil {
 			return err
 		}
 	}
 	if q != nil && t.Status == api.TaskFailed && code != engine.CodeCancelled {
-		if err := put(u.r.Sealed, DeadPrefix+t.Account+"/"+ended.Listed, Dead{entry, *q}); err != nil {
+		w.value(ctx, u.r.Sealed, persistence.Item{Key: DeadPrefix + t.Account + "/" + ended.Listed, Account: t.Account, Expires: t.Expires()}, Dead{entry, *q})
+	}
+	w.record(EndedPrefix+t.Account+"/"+ended.Listed, t.Expires(), entry, false)
+	w.removal(ctx, u.r.Sealed, ended.Key)
+	w.record(TaskPrefix+t.ID, t.storedUntil(), t, true)
+	if err := w.apply(ctx, u.r.Store); err != nil {
+		return fmt.Errorf("write the end of the task %s: %w", t.ID, err)
+	}
+	u.r.Tell(notices)
+	return nil
+}
+
+// endOf writes the notices of an end, and what batches and schedules know of it.
+func (u Queue) endOf(ctx context.Context, t Task, q *Queued, code engine.Code, listed uint64, notices []Notice) error {
+	if len(notices) > 0 {
+		if err := u.r.Notices().Put(ctx, notices); err != nil {
 			return err
 		}
 	}
-	b, err := json.Marshal(entry)
-	if err == nil {
-		_, err = u.r.Store.Put(ctx, persistence.Write{Key: EndedPrefix + t.Account + "/" + ended.Listed, Value: b, Expires: t.Expires()})
+	if q == nil {
+		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("list the task %s: %w", t.ID, err)
+	if q.Batch != nil {
+		e := BatchEnd{Task: t.ID, Status: t.Status, Code: code, Ended: t.Ended, Attempts: t.Queue.Attempts, Round: q.Batch.Round, Order: listed}
+		if err := u.r.Batches().End(ctx, *q.Batch, e); err != nil {
+			return err
+		}
 	}
-	if err := u.Delete(ctx, ended.Key, false); err != nil {
-		return err
-	}
-	if _, err = u.r.PutTask(ctx, t, nil); err == nil {
-		u.r.Tell(notices)
-	}
-	return err
+	return u.r.Schedules().EndRun(ctx, q.Schedule, t.Ended, runStatus(t.Status), code)
 }
 
 // runStatus is the status of a run whose task has ended.

@@ -330,3 +330,42 @@ func keysBehind(t *testing.T, p *probe) {
 		}
 	}
 }
+
+func severalChanges(t *testing.T, p *probe) {
+	put := func(key, value string, only *uint64) persistence.Change {
+		return persistence.Change{Write: persistence.Write{Key: key, Value: []byte(value), If: only, Durable: key == "several/c"}}
+	}
+	drop := func(key string) persistence.Change {
+		return persistence.Change{Write: persistence.Write{Key: key}, Delete: true}
+	}
+	p.put("several/old", "1")
+	events := p.watch("several/")
+	if err := persistence.Apply(ctx, p.store, put("several/a", "1", nil), drop("several/old"), put("several/a", "2", nil), put("several/c", "3", ptr(0))); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"several/a=1", "-several/old", "several/a=2", "several/c=3"} {
+		if e := show(p.next(events)); e != want {
+			t.Errorf("event %s, want %s", e, want)
+		}
+	}
+	p.absent("several/old")
+	if r := p.get("several/a"); string(r.Value) != "2" {
+		t.Errorf("a is %q", r.Value)
+	}
+	err := persistence.Apply(ctx, p.store, put("several/d", "1", nil), put("several/c", "4", ptr(0)), put("several/e", "1", nil), drop("several/a"))
+	if !errors.Is(err, persistence.ErrConflict) {
+		t.Errorf("%v, want a conflict", err)
+	}
+	if keys := p.keys("several/"); keys != "several/a several/c several/d" {
+		t.Errorf("there is %s", keys)
+	}
+	if err := persistence.Apply(ctx, p.store); err != nil {
+		t.Errorf("nothing: %v", err)
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := persistence.Apply(ended, p.store, put("several/f", "1", nil), put("several/g", "1", nil)); !errors.Is(err, context.Canceled) {
+		t.Errorf("with an ended context: %v", err)
+	}
+	p.absent("several/f")
+}

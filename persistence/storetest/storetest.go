@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
 		{"one of many conditional writers wins", oneWinner},
 		{"a deleted record is gone", deletes},
 		{"deletion by revision", deletesRevision},
+		{"several changes follow each other, up to the first that fails", severalChanges},
 		{"list is by prefix and in key order", lists},
 		{"keys come in order behind a key, so many at most", keysBehind},
 		{"an expired record is absent", expires},

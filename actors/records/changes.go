@@ -1,0 +1,76 @@
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"troupe/persistence"
+)
+
+// changes are several writes that follow each other: see [persistence.Apply]. The first
+// error counts.
+type changes struct {
+	all    []persistence.Change
+	values []*persistence.ValueChange
+	err    error
+}
+
+func (w *changes) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// record adds the writing of a record.
+func (w *changes) record(key string, expires time.Time, v any, durable bool) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		w.fail(fmt.Errorf("write %s: %w", key, err))
+		return
+	}
+	w.all = append(w.all, persistence.Change{Write: persistence.Write{Key: key, Value: b, Expires: expires, Durable: durable}})
+}
+
+// value adds the writing of a value, bytes that of an encoded one.
+func (w *changes) value(ctx context.Context, s *persistence.ValueStore, it persistence.Item, v any) {
+	var err error
+	if it.Value, err = json.Marshal(v); err != nil {
+		w.fail(fmt.Errorf("write %s: %w", it.Key, err))
+		return
+	}
+	w.bytes(ctx, s, it)
+}
+
+func (w *changes) bytes(ctx context.Context, s *persistence.ValueStore, it persistence.Item) {
+	w.add(s.Change(ctx, it))
+}
+
+// removal adds the deletion of a value.
+func (w *changes) removal(ctx context.Context, s *persistence.ValueStore, key string) {
+	w.add(s.Removal(ctx, key))
+}
+
+func (w *changes) add(v *persistence.ValueChange, err error) {
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	w.all, w.values = append(w.all, v.Change), append(w.values, v)
+}
+
+// apply carries out what was added since the last call.
+func (w *changes) apply(ctx context.Context, s persistence.Store) error {
+	err := w.err
+	if err == nil {
+		err = persistence.Apply(ctx, s, w.all...)
+	}
+	for _, v := range w.values {
+		if after := v.Done(ctx, err); err == nil {
+			err = after
+		}
+	}
+	*w = changes{}
+	return err
+}
