@@ -117,6 +117,8 @@ func BenchmarkQueue(t *testing.B) {
 		rate := s.send(clients, n-have, queuedTask, 202)
 		have = n
 		t.Logf("%d waiting: %.0f durable starts a second, p50 %s, p99 %s; memory %s; %d MB of the heap in use", n, rate, s.percentile(.5), s.percentile(.99), p.memory(t), heapOf(t, p))
+		time.Sleep(30 * time.Second)
+		t.Logf("%d waiting: memory %s half a minute later", n, p.memory(t))
 		p.kill()
 		p = startQueueProcess(t, folder, "0s", held)
 		t.Logf("%d waiting: after a kill the store is open after %s, serving after %s; memory %s; %d MB of the heap in use", n, p.opening, p.starts, p.memory(t), heapOf(t, p))

@@ -61,6 +61,7 @@ type Badger struct {
 	blocked     atomic.Pointer[error] // why nothing is written now; nil: it is
 	failed      atomic.Pointer[error] // why nothing is written any more; nil: it is
 	minFree     int64
+	rest        rest
 	reserveSize int64 // how large the reserve beside the store is to be
 	flushing    sync.Mutex
 	newest      atomic.Int64 // number of the log that has what was committed last

@@ -140,9 +140,14 @@ func CheckBadger(dir string) error {
 	return err
 }
 
-// badgerOptions keeps the database small: what it holds is small.
+// badgerOptions keeps the database small: what it holds is small. Memory for building
+// tables grows with them, so they stay small on all levels. Most of what is written in
+// large numbers is sealed, and cannot be compressed; blocks that are not compressed are
+// read where the table is mapped, and need no cache.
 func badgerOptions(dir string, log zerolog.Logger) badger.Options {
-	return badger.DefaultOptions(dir).
+	o := badger.DefaultOptions(dir)
+	o.TableSizeMultiplier = 1
+	return o.
 		WithLogger(badgerLog{log}).
 		WithSyncWrites(false).
 		WithDetectConflicts(false). // there is one writer
@@ -151,8 +156,9 @@ func badgerOptions(dir string, log zerolog.Logger) badger.Options {
 		WithNumLevelZeroTables(2).
 		WithNumLevelZeroTablesStall(6).
 		WithBaseTableSize(2 << 20).
-		WithBaseLevelSize(8 << 20).
-		WithBlockCacheSize(8 << 20).
+		WithBaseLevelSize(16 << 20).
+		WithCompression(options.None).
+		WithBlockCacheSize(0).
 		WithIndexCacheSize(4 << 20).
 		WithValueLogFileSize(1 << 20). // it stays empty: no value is as large as the threshold
 		WithNumCompactors(2).

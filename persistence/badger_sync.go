@@ -25,6 +25,7 @@ func (b *Badger) syncAll(o Options) {
 			}
 		case <-tick.C:
 			b.checkDisk()
+			b.rest.tick()
 		}
 		if b.dirty.Swap(false) && b.failed.Load() == nil {
 			version := b.state.version()

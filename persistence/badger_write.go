@@ -215,6 +215,7 @@ func (b *Badger) admit(t *batch, r *request) error {
 		return t.full
 	}
 	b.journal.logged += size
+	b.rest.written.Add(size)
 	return nil
 }
 
