@@ -29,6 +29,7 @@ func (p *surveying) before(lines []snapshotLine) *pastSnapshot {
 	}
 	now := &pastSnapshot{tab: p.tab, document: p.page.Document, kind: kind, url: p.page.URL, title: p.page.Title, interactive: p.interactive}
 	size := 0
+	now.lines = make([]shotLine, 0, len(lines))
 	for i, l := range lines {
 		now.lines = append(now.lines, shotLine{ref: l.ref, parent: refAround(lines, i), head: l.head})
 		size += len(l.head)
@@ -147,7 +148,7 @@ func withoutQuiet(lines []snapshotLine) []snapshotLine {
 
 // chosenLines are some of the lines. A line that is chosen has those that it is below.
 func chosenLines(lines []snapshotLine, chosen func(int) bool) []snapshotLine {
-	var kept []snapshotLine
+	kept := make([]snapshotLine, 0, len(lines))
 	place := make([]int, len(lines))
 	for i, l := range lines {
 		if !chosen(i) {

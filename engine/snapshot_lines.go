@@ -154,7 +154,9 @@ func (w *lineWriter) key(n *treeNode, name string) string {
 		b.WriteString(" [" + s + "]")
 	}
 	if n.Ref > 0 {
-		b.WriteString(" [ref=e" + strconv.Itoa(n.Ref) + "]")
+		b.WriteString(" [ref=e")
+		b.WriteString(strconv.Itoa(n.Ref))
+		b.WriteByte(']')
 		if n.Pointer != 0 {
 			b.WriteString(" [cursor=pointer]")
 		}
@@ -194,21 +196,38 @@ func (w *lineWriter) text(s string) string {
 // that turn the order of others, and without what looks like a reference.
 func (w *lineWriter) clean(s string) string {
 	s = w.mask.Text(s).String()
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case r == '\u200c' || r == '\u200d': // they join and part letters, and emoji
-			return r
-		case unicode.Is(unicode.Cf, r) || unicode.IsControl(r) || r >= 0xE0000 && r <= 0xE0FFF || r == utf8.RuneError:
-			return -1
-		}
-		return r
-	}, s)
+	if !printable(s) {
+		s = strings.Map(visible, s)
+	}
 	for strings.Contains(s, "[ref=") {
 		s = strings.ReplaceAll(s, "[ref=", "(ref=")
 	}
 	return strings.TrimSpace(s)
+}
+
+// printable reports whether a text has only letters and signs of ASCII, as most have.
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// visible is what stands for a character of the page; negative: nothing.
+func visible(r rune) rune {
+	switch {
+	case r == '\n' || r == '\t' || r == '\r':
+		return ' '
+	case r >= ' ' && r <= '~':
+		return r
+	case r == '\u200c' || r == '\u200d': // they join and part letters, and emoji
+		return r
+	case unicode.Is(unicode.Cf, r) || unicode.IsControl(r) || r >= 0xE0000 && r <= 0xE0FFF || r == utf8.RuneError:
+		return -1
+	}
+	return r
 }
 
 // cutText cuts a text to so many characters, with an ellipsis.
@@ -227,8 +246,11 @@ func cutText(s string, most int) string {
 
 // quotedName is a name as a string of JSON.
 func quotedName(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+	return `"` + quoting.Replace(s) + `"`
 }
+
+// quoting is made once: making it takes longer than a hundred names.
+var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 // yamlKey quotes the key of a line where YAML takes it for something else.
 func yamlKey(s string) string {
@@ -245,6 +267,10 @@ func yamlValue(s string) string {
 	return quotedName(s)
 }
 
+// longestWord is longer than each of the yamlWords, in bytes, also where letters become
+// shorter as they become small.
+const longestWord = 10
+
 var yamlWords = map[string]bool{"y": true, "n": true, "yes": true, "no": true, "true": true, "false": true, "on": true, "off": true, "null": true, "~": true, ".nan": true, ".inf": true, "+.inf": true, "-.inf": true}
 
 // yamlQuotes reports whether a plain text would be something else in YAML. There are no
@@ -253,8 +279,8 @@ func yamlQuotes(s string) bool {
 	if s == "" || s != strings.TrimSpace(s) || strings.ContainsAny(s, "{}`") || strings.ContainsAny(s[:1], "-&*],?!>|@\"'#%[") {
 		return true
 	}
-	if strings.Contains(s, ": ") || strings.HasSuffix(s, ":") || strings.Contains(s, " #") || yamlWords[strings.ToLower(s)] {
+	if strings.Contains(s, ": ") || strings.HasSuffix(s, ":") || strings.Contains(s, " #") || len(s) <= longestWord && yamlWords[strings.ToLower(s)] {
 		return true
 	}
-	return numeric.MatchString(s) || s == "Infinity" || s == "+Infinity"
+	return strings.IndexByte("+.0123456789", s[0]) >= 0 && numeric.MatchString(s) || s == "Infinity" || s == "+Infinity"
 }

@@ -105,12 +105,14 @@ func plainJSON(v any) (Result, error) {
 // tokens is about what a text costs a language model.
 func tokens(s string) int { return (utf8.RuneCountInString(s) + 3) / 4 }
 
+var indents = strings.Repeat("  ", maxIndent)
+
 func (l snapshotLine) String() string {
 	dash := "- "
 	if l.mark != "" {
 		dash = l.mark + " "
 	}
-	return strings.Repeat("  ", min(l.depth, maxIndent)) + dash + l.head
+	return indents[:2*min(l.depth, maxIndent)] + dash + l.head
 }
 
 // fitted is the lines from the first on that have room in so many characters, and the

@@ -113,9 +113,9 @@ func (s *truncator) text() error {
 		if err != nil || !more {
 			return err
 		}
-		n := bytes.IndexAny(s.b, "\"\\")
-		if n < 0 {
-			n = len(s.b)
+		n := 0 // these stand close together in what the page script gives
+		for n < len(s.b) && s.b[n] != '"' && s.b[n] != '\\' {
+			n++
 		}
 		s.plain(s.b[:n])
 		if s.b = s.b[n:]; len(s.b) == 0 {
@@ -125,6 +125,10 @@ func (s *truncator) text() error {
 		s.b = s.b[1:]
 		if c == '"' {
 			break
+		}
+		if len(s.b) > 0 && s.b[0] != 'u' {
+			s.short()
+			continue
 		}
 		if err := s.escape(); err != nil {
 			return err
@@ -155,6 +159,18 @@ func (s *truncator) plain(b []byte) {
 	}
 	s.out = append(s.out, b[:n]...)
 	if s.room -= n; n < len(b) {
+		s.room = -1
+	}
+}
+
+// short takes an escape of one letter, from behind the backslash on.
+func (s *truncator) short() {
+	c := s.b[0]
+	s.b = s.b[1:]
+	s.keep(unescaped[c : int(c)+1])
+	if s.room >= 2 {
+		s.out, s.room = append(s.out, '\\', c), s.room-2
+	} else {
 		s.room = -1
 	}
 }
