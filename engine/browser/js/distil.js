@@ -143,14 +143,21 @@ const birth = `${performance.timeOrigin}`;
 // With find the elements that are most like some words.
 T.snapshot = async (a) => {
   freeNumber = Math.max(freeNumber, a.free);
-  if (a.t) return withFirst(a, (el) => pictureOfTree(el, a));
+  if (a.t) return asText(await withFirst(a, (el) => pictureOfTree(el, a)));
   if (!(await arrived(a))) return { n: true };
   const why = {};
   const r = await until(a.ms, () => {
     const doc = enter(a.in, why);
     return doc && dom.rootElement(doc) ? pictureOfTree(doc, a) : undefined;
   });
-  return r ?? late('element_not_found', (why.e ?? 'There is no document') + `, within ${a.of}ms`);
+  return r ? asText(r) : late('element_not_found', (why.e ?? 'There is no document') + `, within ${a.of}ms`);
+};
+// asText is a reply as T.run gives it, which counts its bytes only where they may be too many.
+const asText = (r) => {
+  if (r.v === undefined) return r;
+  tellNoted(r);
+  const s = JSON.stringify(r);
+  return s.length * 3 > most || s.includes('\\ud') ? r : s;
 };
 // pictureOfTree is the reply to it. Closed shadow roots that may be there are opened first.
 const pictureOfTree = (root, a) => {
@@ -178,6 +185,21 @@ const toldOf = (top, look, a, began) => {
 // stands around them.
 const roleWords = { textbox: 'text field input', searchbox: 'search field input', combobox: 'select dropdown list field', checkbox: 'checkbox tick', link: 'link', button: 'button', radio: 'radio choice option', spinbutton: 'number field', slider: 'slider', heading: 'heading title', iframe: 'frame', img: 'image picture icon' };
 const wordList = (s) => { const low = tidy(s).toLowerCase(); return low.split(/[^\x00-\x7f]/.test(low) ? /[^\p{L}\p{N}]+/u : /[^a-z0-9]+/).filter(Boolean); };
+// sayingWords gives the question whether a word is in what a node says. Most say none of the
+// words, so its text is taken apart at last.
+const inWord = (c) => c >= 48 && c <= 57 || c >= 97 && c <= 122;
+const sayingWords = (n) => {
+  const raw = dom.text(n.el), short = raw.length < 2000, low = tidy(n.full + ' ' + (short ? raw : '')).toLowerCase();
+  let text, words;
+  const said = () => (text ??= n.full + ' ' + (short ? spaced(n.el).join('') : ''));
+  if (/[^\x00-\x7f]/.test(low)) return (w) => (words ??= new Set(wordList(said()))).has(w);
+  return (w) => {
+    if (!low.includes(w)) return false;
+    words ??= tidy(said()).toLowerCase();
+    for (let i = words.indexOf(w); i >= 0; i = words.indexOf(w, i + 1)) if (!inWord(words.charCodeAt(i - 1)) && !inWord(words.charCodeAt(i + w.length))) return true;
+    return false;
+  };
+};
 const mostLike = (top, a) => {
   const wanted = wordList(a.find), best = [], items = [];
   const visit = (n, around, under) => {
@@ -187,7 +209,7 @@ const mostLike = (top, a) => {
     for (const c of n.c) if (typeof c !== 'string') visit(c, item, under || n.clicks);
   };
   visit(top, null, false);
-  const near = new Map(), wordsNear = (n) => { let w = near.get(n); if (!w) near.set(n, (w = new Set(wordList(n.full + ' ' + (dom.text(n.el).length < 2000 ? spaced(n.el).join('') : ''))))); return w; };
+  const near = new Map(), isNear = (n, w) => { let says = near.get(n); if (!says) near.set(n, (says = sayingWords(n))); return says(w); };
   // Many elements of a page say the same: each text is looked at once.
   const likeWords = likeTo(a.find), likes = new Map(), like = (t) => { let v = likes.get(t); if (v === undefined) likes.set(t, (v = likeWords(t))); return v; };
   const lists = new Map(), wordsOfText = (t) => { let v = lists.get(t); if (!v) { const w = wordList(t); lists.set(t, (v = { all: new Set(w), long: w.filter((x) => x.length > 3) })); } return v; };
@@ -199,7 +221,7 @@ const mostLike = (top, a) => {
     const own = Math.max(like(text), n.h ? like(n.h) : 0);
     const ofText = wordsOfText(text), ofRole = wordsOfRole(n.role), ofHint = n.h ? wordsOfText(n.h) : null;
     let hits = 0;
-    for (const w of wanted) hits += has(ofText, w) || has(ofRole, w) || ofHint && has(ofHint, w) ? 1 : around && wordsNear(around).has(w) ? 0.7 : 0;
+    for (const w of wanted) hits += has(ofText, w) || has(ofRole, w) || ofHint && has(ofHint, w) ? 1 : around && isNear(around, w) ? 0.7 : 0;
     const covered = wanted.length ? hits / wanted.length : 0;
     const score = own * 0.45 + covered * 0.4 + (acts ? 0.15 : n.role === 'heading' ? 0.05 : 0);
     if (own > 0.2 || covered >= 0.5) best.push([score, n, around, acts, covered]);

@@ -7,11 +7,11 @@ const unread = ['script', 'style', 'noscript', 'template', 'head', 'title'];
 const blocks = 'address article aside blockquote dd details dialog div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr li main nav ol p pre section summary table tbody td tfoot th thead tr ul'.split(' ');
 const spaced = (el, out = []) => {
   for (const n of dom.nodes(el)) {
-    const type = dom.type(n);
+    const type = dom.type(n), tag = type === 1 && dom.tag(n);
     if (type === 3 || type === 4) out.push(dom.text(n));
-    else if (type === 1 && is(n, 'br')) out.push(' ');
-    else if (type === 1 && !is(n, ...unread)) {
-      const space = is(n, ...blocks) ? ' ' : '';
+    else if (tag === 'br') out.push(' ');
+    else if (tag && !unread.includes(tag)) {
+      const space = blocks.includes(tag) ? ' ' : '';
       out.push(space);
       spaced(n, out);
       out.push(space);

@@ -16,7 +16,7 @@ const rolesWithSelected = new Set(['gridcell', 'option', 'row', 'tab', 'rowheade
 const headingLevels = { h1: 1, h2: 2, h3: 3, h4: 4, h5: 5, h6: 6 };
 
 // grow makes the tree below a node: a document or an element.
-const lookAt = (a) => ({ a, plain: new Map(), labels: new Map(), nodes: 0, letters: 0, deep: 0, cut: false, host: false, active: new Set() });
+const lookAt = (a) => ({ a, plain: new Map(), labels: new Map(), nodes: 0, letters: 0, deep: 0, naming: false, mixed: false, gap: false, cut: false, host: false, active: new Set() });
 const grow = (root, look) => {
   const top = { role: 'fragment', name: '', c: [] };
   const from = dom.type(root) === 9 ? one(root, 'body,frameset') ?? dom.rootElement(root) : root;
@@ -48,12 +48,21 @@ const growWords = (into, t, c) => {
   else if (!c.unseen && !into.typed) into.c.push(t.length > longestText ? upTo(t, longestText) : t);
 };
 
+// styleKept is the style of an element. The browser's answer stays true as the element
+// changes, so the next snapshot needs no other.
+const stylesKept = new WeakMap();
+const styleKept = (el, view) => {
+  let s = stylesKept.get(el);
+  if (s === undefined) stylesKept.set(el, (s = view.getComputedStyle(el)));
+  return s;
+};
+
 // growElement adds an element, and what is in it, to the node that it stands in. c says
 // how it is there: whether what is around it is laid out (rendered) and its texts can
 // be seen (shown), kept from readers (hidden) or drawn so that nobody sees it (unseen).
 // It gives what is known of the element then, and nothing of one that is never shown. What
 // stands for it in the name of something around it is among that, where that is what is in it.
-const seenByPerson = { opacityProperty: true, visibilityProperty: true };
+const seenByPerson = { __proto__: null, opacityProperty: true, visibilityProperty: true };
 const specialTags = new Set('img input select textarea area iframe frame meter progress output option optgroup slot details video audio canvas object embed br'.split(' '));
 const specialRoles = new Set('textbox searchbox spinbutton combobox listbox slider progressbar meter scrollbar none'.split(' '));
 const growElement = (into, el, c) => {
@@ -64,10 +73,10 @@ const growElement = (into, el, c) => {
   if (fact.seen) return gives;
   if (look.deep > mostLevels || ++look.nodes > mostNodes) { look.cut = true; fact.text = ''; return gives; }
   fact.seen = true;
-  const bare = !dom.hasAttributes(el), s = c.view.getComputedStyle(el), display = s.display;
+  const bare = !dom.hasAttributes(el), html = isHTML(el), s = styleKept(el, c.view), display = s.display;
   if (display === 'none') fact.blocky = true;
   if (display === 'none' && tag !== 'area') { fact.text = ''; fact.dim = s.visibility !== 'visible'; return gives; }
-  const contents = display === 'contents', html = isHTML(el);
+  const contents = display === 'contents';
   // What is in a closed list is not laid out; it is as seen as the list.
   const asAround = contents || tag === 'option' || tag === 'optgroup' || tag === 'area';
   const plainly = !asAround && c.rendered && dom.visible(el, seenByPerson);
@@ -75,36 +84,43 @@ const growElement = (into, el, c) => {
   const rendered = plainly || c.rendered && (asAround || !c.ask || dom.visible(el));
   const hidden = c.hidden || !bare && attr(el, 'aria-hidden')?.toLowerCase() === 'true';
   let unseen = c.unseen, shown = plainly || rendered && s.visibility === 'visible';
-  const kind = roleShown(el), role = kind === 'none' ? '' : kind;
+  const kind = bare && html ? roleOfBare(el, tag, fact) : roleShown(el), role = kind === 'none' ? '' : kind;
   const passes = role === '' || role === 'generic' && display === 'inline' && saysOneText(el); // it is no node
   const rect = shown && !contents && !(passes && display === 'inline' && !hidden) ? dom.rect(el) : null;
   const wide = rect ? rect.width : 0, high = rect ? rect.height : 0, large = wide > 0 && high > 0; // each is asked of the browser once
-  if (shown && !unseen && rect) unseen = !plainly && s.opacity === '0' || (wide <= 1 || high <= 1 || rect.right <= 0 || rect.bottom + c.down <= 0 || !bare && s.clipPath !== 'none') && unseenHere(s, rect, c.view, el);
+  if (shown && !unseen && rect) unseen = !plainly && s.opacity === '0' || (wide <= 1 || high <= 1 || rect.right <= 0 || rect.bottom + c.down <= 0 || !bare && !(html && neverPlaced.has(display)) && s.clipPath !== 'none') && unseenHere(s, rect, c.view, el);
   if (shown && hidden) shown = contents || large;
   if (!look.host && (tag.includes('-') || large && dom.first(el) === null && hostTag.test(tag))) look.host = mayHost(el, tag);
+  const off = bare ? c.off : turnedOff(el, c.off);
   let node = null;
   if (shown && !passes) {
-    node = nodeOf(el, role, tag, bare, hidden, unseen, s, contents ? tag !== 'slot' : tag === 'area' || large, c);
+    node = nodeOf(el, role, tag, bare, hidden, unseen, s, contents ? tag !== 'slot' : tag === 'area' || large, c, off);
     if (look.a.boxes && rect) node.b = boxIn(el, rect, look.a.at);
     into.c.push(node);
   }
   const at = node ?? into, block = display !== 'inline' || tag === 'br', laid = rendered && (bare || s.contentVisibility !== 'hidden');
   if (block && !contents) fact.blocky = true;
-  const off = bare ? c.off : turnedOff(el, c.off), ask = !html;
+  const ask = !html, named = !bare && hasNameAttribute(el), naming = namedByContent.has(role);
   if (block && (node ? node.typed : into.c.at(-1) !== ' ')) at.c.push(' '); // the texts of a node are apart from others anyway
   look.deep++;
   if (node?.role === 'iframe') growFrame(node, el, c);
   else {
     const inner = laid === c.rendered && (shown && laid) === c.shown && hidden === c.hidden && unseen === c.unseen && off === c.off && ask === c.ask ? c : { ...c, rendered: laid, shown: shown && laid, hidden, unseen, off, ask };
-    const text = growInside(at, el, tag, inner, bare, html, fact);
-    const special = text === null || hidden || !html || specialTags.has(tag) || specialRoles.has(kind) || !bare && (hasNameAttribute(el) || dom.hasAttribute(el, 'aria-owns'));
+    const was = look.naming, mixed = look.mixed, gap = look.gap;
+    look.naming = plainly && !hidden && laid && (was || naming);
+    look.mixed = look.gap = false;
+    let text = growInside(at, el, tag, inner, bare, html, fact);
+    if (look.mixed && look.gap) text = null;
+    look.naming = was; look.mixed = mixed; look.gap = gap;
+    const special = text === null || hidden || !html || named || specialTags.has(tag) || specialRoles.has(kind) || !bare && dom.hasAttribute(el, 'aria-owns');
     if (hidden) fact.text = '';
     else if (!special) { fact.text = text; if (text !== '') fact.told = true; }
   }
   look.deep--;
   if (block && !node && into.c.at(-1) !== ' ') into.c.push(' ');
   if (tag === 'br' && node) into.c.splice(into.c.indexOf(node), 1, ' ');
-  if (node && !hidden && !(bare && role === 'generic')) node.name = nameOfNode(el, role, tag, fact, look);
+  // What nothing says a name for has none.
+  if (node && !hidden && !(bare && role === 'generic') && (naming || named || !html || ownNames.has(tag) || typedIn.has(role))) node.name = nameOfNode(el, role, tag, fact, look);
   if (node?.h !== undefined && tidy(node.h) === node.name) node.h = undefined;
   return gives;
 };
@@ -113,6 +129,16 @@ const saysOneText = (el) => { const n = dom.first(el); return n !== null && dom.
 const mayHost = (el, tag) => !rootIn(el) && !askedAbout.has(el) && (tag.includes('-') || `${el.computedStyleMap().get('height')}` === 'auto');
 // A name that comes from what is in the element alone is known by now.
 const namedByPart = new Set(['fieldset', 'table', 'figure']);
+const ownNames = new Set('area button fieldset figure img input meter optgroup option output progress select table textarea track'.split(' '));
+// Whatever is taken out of the flow has another display than these.
+const neverPlaced = new Set('inline inline-block inline-flex inline-grid inline-table table-cell table-row table-row-group table-header-group table-footer-group'.split(' '));
+// The role of an element without attributes is mostly that of its tag.
+const bareRoles = new Map();
+const roleOfBare = (el, tag, fact) => {
+  let role = bareRoles.get(tag);
+  if (role === undefined) bareRoles.set(tag, (role = tag === 'iframe' || tag === 'frame' || tag === 'form' || tag === 'svg' || tag === 'math' || Object.hasOwn(dependent, tag) ? '' : Object.hasOwn(plainRoles, tag) ? plainRoles[tag] : 'generic'));
+  return role === '' ? roleShown(el) : (fact.role = role);
+};
 const nameOfNode = (el, role, tag, fact, look) => {
   const text = fact.text;
   if (text !== undefined && !namedByPart.has(tag) && (tag !== 'button' || labelsOf(el).length === 0)) return namedByContent.has(role) ? tidy(text.length > longestName ? text.slice(0, longestName) : text) : '';
@@ -132,8 +158,10 @@ const boxIn = (el, r, at) => {
   return [m.left + (at?.[0] ?? 0), m.top + (at?.[1] ?? 0), m.width, m.height].map(Math.round);
 };
 
-// growChild adds a node in an element, and gives the element's text so far with that of the
-// node; null where it is more than that.
+// growChild adds a node in an element, and gives the element's text so far with that of
+// the node; null where it is more than that. In what is named after its content (naming), a
+// field or a picture gives what stands for it (mixed). There, an empty block sets texts apart
+// (gap), which is left to contentName.
 const growChild = (at, n, c, reads, text) => {
   const type = dom.type(n);
   if (type === 3) {
@@ -143,10 +171,17 @@ const growChild = (at, n, c, reads, text) => {
   }
   if (type !== 1) return text;
   const fact = growElement(at, n, c);
-  if (text === null || fact === undefined) return text;
-  const t = fact.text;
-  if (t === undefined) return null;
-  return t === '' ? text : text + (fact.blocky ? ` ${t} ` : t);
+  if (text === null) return null;
+  if (fact === undefined) { c.look.gap = true; return text; }
+  let t = fact.text;
+  if (t === undefined) {
+    if (!c.look.naming) return null;
+    c.look.mixed = true;
+    t = alternative(n, { top: null, seen: new Set(), inside: true, look: c.look });
+  }
+  if (t !== '') return text + (fact.blocky ? ` ${t} ` : t);
+  if (fact.blocky) c.look.gap = true;
+  return text;
 };
 
 // growInside adds what is in an element, and gives its text as it stands in a name; null
@@ -239,7 +274,7 @@ const growFrame = (node, el, c) => {
 };
 
 // nodeOf is the node of an element, without its name and what is in it.
-const nodeOf = (el, role, tag, bare, hidden, unseen, s, box, c) => {
+const nodeOf = (el, role, tag, bare, hidden, unseen, s, box, c, off) => {
   // All nodes have the same fields from the beginning: the engine reads them faster so.
   const look = c.look, node = {
     el, role, name: '', full: '', c: [], can: box && (role === 'iframe' || s.pointerEvents !== 'none'), pointer: false, active: false, ghost: false, unseen: false, typed: false, clicks: false,
@@ -249,7 +284,7 @@ const nodeOf = (el, role, tag, bare, hidden, unseen, s, box, c) => {
   node.pointer = node.can && s.cursor === 'pointer';
   if (unseen && !usedByHand.has(role) && role !== 'iframe') { node.can = false; node.unseen = true; }
   node.active = look.active.has(el);
-  const states = bare && !(tag in headingLevels) && !rolesWithDisabled.has(role) ? null : statesOf(el, role, tag, bare ? c.off : turnedOff(el, c.off));
+  const states = bare && tag !== 'input' && tag !== 'option' && tag !== 'summary' ? statesOfBare(el, role, tag, off) : statesOf(el, role, tag, off);
   if (states?.length) node.s = states;
   if (tag === 'input' || tag === 'textarea') {
     const type = tag === 'input' ? dom.inputType(el) : '';
@@ -262,6 +297,11 @@ const nodeOf = (el, role, tag, bare, hidden, unseen, s, box, c) => {
   if (role === 'link' && look.a.urls) { const href = attr(el, 'href') ?? attr(el, 'xlink:href'); if (href !== null) node.u = upTo(href.startsWith('data:') ? href.replace(/,.*/s, ',\u2026') : href, 2000); }
   if (typedIn.has(role)) { const p = attr(el, 'placeholder') ?? attr(el, 'aria-placeholder'); if (p !== null && p !== '') node.h = upTo(p, 500); }
   return node;
+};
+// Without attributes little can be said of an element.
+const statesOfBare = (el, role, tag, off) => {
+  const level = headingLevels[tag], is = rolesWithDisabled.has(role) && isDisabled(el, tag, off);
+  return level !== undefined && role === 'heading' ? [`level=${level}`] : is ? ['disabled'] : null;
 };
 const statesOf = (el, role, tag, off) => {
   const out = [], is3 = (name) => (attr(el, name) ?? '').trim().toLowerCase();
