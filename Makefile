@@ -9,6 +9,10 @@ DATA ?= data
 # What runs tests: in CI, what runs a failed one once more.
 GOTEST ?= go test
 
+# A program with the race detector ends a second late, for reports that are just being
+# written. Tests end hundreds of them.
+export GORACE ?= atexit_sleep_ms=50
+
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
