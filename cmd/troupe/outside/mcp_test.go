@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"troupe/testkit/leaks"
+	"troupe/testkit/need"
 	"troupe/testkit/npm"
 )
 
@@ -43,6 +44,7 @@ func newModels(t *testing.T) *models {
 
 func mcpPackages(t *testing.T) string {
 	t.Helper()
+	need.Registry(t)
 	packages, err := npm.Install(filepath.Join("testdata", "mcp"), filepath.Join("..", "..", "..", ".cache", "mcp"))
 	if err != nil {
 		t.Fatal(err)
