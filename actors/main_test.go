@@ -3,12 +3,12 @@ package actors_test
 import (
 	"flag"
 	"os"
-	"runtime"
 	"strconv"
 	"testing"
 
 	"troupe/testkit/leaks"
 	"troupe/testkit/need"
+	"troupe/testkit/wait"
 )
 
 // asked says that the number of random histories was given.
@@ -30,18 +30,14 @@ func fewer(t *testing.T, few, most int) {
 }
 
 // TestMain asks for more random histories than the library does by itself, and for
-// more rows in real browsers at once than there are cores: they mostly wait.
+// more rows in real browsers at once than there are cores.
 func TestMain(m *testing.M) {
 	need.Cases(100, 2000)
+	wait.SideBySide(3)
 	flag.Parse()
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	asked = given["rapid.checks"]
-	if *chromium && !given["test.parallel"] {
-		if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
-			panic(err)
-		}
-	}
 	look := leaks.Start()
 	os.Exit(look.End(m.Run()))
 }

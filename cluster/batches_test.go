@@ -124,6 +124,7 @@ func (to *testCluster) sameAtAll(id string, items int) []api.BatchItem {
 // TestBatchesOfNodes: batches are made, fed, read, listed and changed at every node. Every
 // item is played once, and failed ones once more when that is asked for.
 func TestBatchesOfNodes(t *testing.T) {
+	t.Parallel()
 	const items = 300
 	to := newQueueCluster(t, time.Millisecond, 2, 2, 2)
 	at := to.ordered()
@@ -154,6 +155,7 @@ func TestBatchesOfNodes(t *testing.T) {
 // TestBatchesOfNodesChange: a batch is paused, goes on, is cancelled and runs again, at
 // nodes that do not order the queue.
 func TestBatchesOfNodesChange(t *testing.T) {
+	t.Parallel()
 	fails := make(chan struct{})
 	to := &testCluster{t: t, store: persistence.NewMemory(), lease: clusterLease, goes: func(testkit.Call) testkit.Script {
 		return testkit.Script{Do: func(ctx context.Context, _ testkit.Call) *engine.Outcome {
@@ -219,6 +221,7 @@ func TestBatchesOfNodesChange(t *testing.T) {
 // while they run. Another one goes on from the disk: each item ends once, and the counts
 // are those of the results.
 func TestBatchesThroughFaults(t *testing.T) {
+	t.Parallel()
 	const items = 400
 	to := newQueueCluster(t, 20*time.Millisecond, 2, 2, 2)
 	for round := range 2 {

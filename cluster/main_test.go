@@ -9,6 +9,7 @@ import (
 
 	"troupe/persistence"
 	"troupe/testkit/standalone"
+	"troupe/testkit/wait"
 )
 
 var ctx = context.Background()
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 		flag.Parse()
 		standalone.Run(serveAsANode)
 	}
+	wait.SideBySide(3)
 	code := m.Run()
 	for _, n := range three.members {
 		n.Close()

@@ -110,6 +110,7 @@ func askAt[R any](to *testCluster, h *testNode, m api.Request[R]) *R {
 // its end, and every node says the same of it. Endpoints and the secret are changed at any
 // node.
 func TestNoticesOfNodes(t *testing.T) {
+	t.Parallel()
 	to := newNoticeCluster(t, 0, nil, 1, 1, 1)
 	hook, point := newReceiver(t), newReceiver(t)
 	named := askAt(to, to.nodes[0], &api.PutEndpoint{Account: anna, Notify: engine.Notify{URL: point.URL, Events: []engine.NoticeEvent{engine.NoticeEnd}}})
@@ -184,6 +185,7 @@ func (to *testCluster) redeliver(h *testNode, id string) {
 // TestEndpointsOfNodes: a receiver that fails is switched off for every node, and switched
 // on again at any.
 func TestEndpointsOfNodes(t *testing.T) {
+	t.Parallel()
 	to := newNoticeCluster(t, 500*time.Millisecond, nil, 1, 1, 1)
 	hook := newReceiver(t)
 	hook.status.Store(500)
@@ -222,6 +224,7 @@ func TestEndpointsOfNodes(t *testing.T) {
 // those of the tasks that it ran.
 func TestNoticesOfALostNode(t *testing.T) {
 	need.Time(t)
+	t.Parallel()
 	to := newNoticeCluster(t, 0, func(c testkit.Call) testkit.Script {
 		if c.Task.WorkerID != "" {
 			return testkit.Script{Takes: time.Hour}

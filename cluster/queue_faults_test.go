@@ -73,103 +73,109 @@ func (to *testCluster) cutOff(h *testNode, off bool) {
 // one runs at a time.
 func TestQueueThroughFaults(t *testing.T) {
 	need.Time(t)
+	t.Parallel()
 	for seed := range uint64(*queueFaults) {
-		r := rand.New(rand.NewPCG(seed, 18))
-		watch := &groupWatch{}
-		to := &testCluster{t: t, store: persistence.NewMemory(), lease: clusterLease, goes: watch.script(300 * time.Millisecond)}
-		to.grow(2, 2, 2)
-		to.ordered()
-		attempts, ends := map[string]int{}, map[string]string{}
-		var ids []string
-		queue := func(h *testNode, n int) {
-			for range n {
-				most := 1 + 4*r.IntN(2)
-				x := to.tryQueue(h, anna, fmt.Sprintf(`{"attempts":%d,"backoff":50,"priority":%d%s}`, most, r.IntN(10), []string{"", `,"group":"g"`, `,"startAfter":300`}[r.IntN(3)]))
-				if x.Refusal == nil {
-					ids = append(ids, x.TaskID)
-					attempts[x.TaskID] = most
-				} else if x.Refusal.Code != engine.CodeNoQuorum {
-					t.Fatalf("seed %d: %+v", seed, x.Refusal)
-				}
-			}
-		}
-		for round := range 4 {
-			queue(to.nodes[r.IntN(3)], 60)
-			at := to.ordered()
-			victim := at
-			if round%2 == 1 {
-				victim = to.other(at)
-			}
-			well := to.other(victim)
-			to.cutOff(victim, true)
-			time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond)
-			if round > 1 { // less than its lease
-				time.Sleep(time.Second)
-			} else {
-				to.until("another node orders the queue", func() bool {
-					return victim != at || well.Node.QueueNode() != "" && well.Node.QueueNode() != victim.name
-				})
-				queue(well, 5)
-				if victim != at {
-					time.Sleep(2 * clusterLease)
-				}
-			}
-			to.cutOff(victim, false)
-			lossy := to.nodes[r.IntN(3)]
-			lossy.wire.losing(func(string, []byte) bool { return rand.IntN(5) == 0 })
-			time.Sleep(time.Duration(r.IntN(1500)) * time.Millisecond)
-			lossy.wire.losing(nil)
-		}
-		for i, id := range ids {
-			ends[id] = string(to.ends(to.nodes[i%3], anna, id))
-		}
-		to.until("the ends of all tasks are known to the node that orders the queue", func() bool {
-			left, err := to.store.Keys(context.Background(), "queued/", "", 10)
-			return err == nil && len(left) == 0
-		})
-		played := 0
-		for i, id := range ids {
-			n := to.plays(id)
-			played += n
-			for k := range to.nodes {
-				if end := string(to.ends(to.nodes[(i+k)%3], anna, id)); end != ends[id] {
-					t.Errorf("seed %d: %s was %s, and is %s", seed, id, ends[id], end)
-				}
-			}
-			switch end := ends[id]; {
-			case n > attempts[id]:
-				t.Errorf("seed %d: %s was played %d times, of %d attempts (%s)", seed, id, n, attempts[id], end)
-			case n == 0 && end == string(engine.EndCompleted):
-				t.Errorf("seed %d: %s was not played, and is %s", seed, id, end)
-			}
-		}
-		if watch.worst > 1 {
-			t.Errorf("seed %d: %d tasks of a group ran at once", seed, watch.worst)
-		}
-		listed := map[string]int{}
-		for after := ""; ; {
-			l, err := api.Ask(context.Background(), to.nodes[0].Router, &api.ListQueue{Account: anna, List: api.ListEnded, Most: 100, After: after})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range l.Tasks {
-				listed[e.ID]++
-			}
-			if after = l.Next; after == "" {
-				break
-			}
-		}
-		for _, id := range ids {
-			if listed[id] != 1 {
-				t.Errorf("seed %d: %s (%s) is %d times in the list of ended tasks", seed, id, ends[id], listed[id])
-			}
-		}
-		failed := map[string]int{}
-		for _, end := range ends {
-			failed[end]++
-		}
-		t.Logf("seed %d: %d tasks, %d plays, %v", seed, len(ids), played, failed)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { queueThroughFaults(t, seed) })
 	}
+}
+
+func queueThroughFaults(t *testing.T, seed uint64) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(seed, 18))
+	watch := &groupWatch{}
+	to := &testCluster{t: t, store: persistence.NewMemory(), lease: clusterLease, goes: watch.script(300 * time.Millisecond)}
+	to.grow(2, 2, 2)
+	to.ordered()
+	attempts, ends := map[string]int{}, map[string]string{}
+	var ids []string
+	queue := func(h *testNode, n int) {
+		for range n {
+			most := 1 + 4*r.IntN(2)
+			x := to.tryQueue(h, anna, fmt.Sprintf(`{"attempts":%d,"backoff":50,"priority":%d%s}`, most, r.IntN(10), []string{"", `,"group":"g"`, `,"startAfter":300`}[r.IntN(3)]))
+			if x.Refusal == nil {
+				ids = append(ids, x.TaskID)
+				attempts[x.TaskID] = most
+			} else if x.Refusal.Code != engine.CodeNoQuorum {
+				t.Fatalf("%+v", x.Refusal)
+			}
+		}
+	}
+	for round := range 4 {
+		queue(to.nodes[r.IntN(3)], 60)
+		at := to.ordered()
+		victim := at
+		if round%2 == 1 {
+			victim = to.other(at)
+		}
+		well := to.other(victim)
+		to.cutOff(victim, true)
+		time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond)
+		if round > 1 { // less than its lease
+			time.Sleep(time.Second)
+		} else {
+			to.until("another node orders the queue", func() bool {
+				return victim != at || well.Node.QueueNode() != "" && well.Node.QueueNode() != victim.name
+			})
+			queue(well, 5)
+			if victim != at {
+				time.Sleep(2 * clusterLease)
+			}
+		}
+		to.cutOff(victim, false)
+		lossy := to.nodes[r.IntN(3)]
+		lossy.wire.losing(func(string, []byte) bool { return rand.IntN(5) == 0 })
+		time.Sleep(time.Duration(r.IntN(1500)) * time.Millisecond)
+		lossy.wire.losing(nil)
+	}
+	for i, id := range ids {
+		ends[id] = string(to.ends(to.nodes[i%3], anna, id))
+	}
+	to.until("the ends of all tasks are known to the node that orders the queue", func() bool {
+		left, err := to.store.Keys(context.Background(), "queued/", "", 10)
+		return err == nil && len(left) == 0
+	})
+	played := 0
+	for i, id := range ids {
+		n := to.plays(id)
+		played += n
+		for k := range to.nodes {
+			if end := string(to.ends(to.nodes[(i+k)%3], anna, id)); end != ends[id] {
+				t.Errorf("%s was %s, and is %s", id, ends[id], end)
+			}
+		}
+		switch end := ends[id]; {
+		case n > attempts[id]:
+			t.Errorf("%s was played %d times, of %d attempts (%s)", id, n, attempts[id], end)
+		case n == 0 && end == string(engine.EndCompleted):
+			t.Errorf("%s was not played, and is %s", id, end)
+		}
+	}
+	if watch.worst > 1 {
+		t.Errorf("%d tasks of a group ran at once", watch.worst)
+	}
+	listed := map[string]int{}
+	for after := ""; ; {
+		l, err := api.Ask(context.Background(), to.nodes[0].Router, &api.ListQueue{Account: anna, List: api.ListEnded, Most: 100, After: after})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range l.Tasks {
+			listed[e.ID]++
+		}
+		if after = l.Next; after == "" {
+			break
+		}
+	}
+	for _, id := range ids {
+		if listed[id] != 1 {
+			t.Errorf("%s (%s) is %d times in the list of ended tasks", id, ends[id], listed[id])
+		}
+	}
+	failed := map[string]int{}
+	for _, end := range ends {
+		failed[end]++
+	}
+	t.Logf("%d tasks, %d plays, %v", len(ids), played, failed)
 }
 
 // TestALateTurnBeginsNothing: a node that stood still while it wrote down that a task
@@ -177,6 +183,7 @@ func TestQueueThroughFaults(t *testing.T) {
 // runs in its next turn.
 func TestALateTurnBeginsNothing(t *testing.T) {
 	need.Time(t)
+	t.Parallel()
 	watch, first := &groupWatch{}, make(chan struct{})
 	short := watch.script(time.Millisecond)
 	to := &testCluster{t: t, store: persistence.NewMemory(), lease: clusterLease, goes: func(c testkit.Call) testkit.Script {

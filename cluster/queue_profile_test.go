@@ -55,6 +55,7 @@ func (to *testCluster) inVersions(account, name string) (tasks []string) {
 // TestQueuedProfileOfNodes: twenty tasks of the queue use one profile on two nodes, beside
 // tasks without one and requests: each saves it once, one at a time, in their order.
 func TestQueuedProfileOfNodes(t *testing.T) {
+	t.Parallel()
 	v := &testkit.Visits{}
 	to := &testCluster{t: t, store: persistence.NewMemory(), lease: clusterLease, goes: func(testkit.Call) testkit.Script { return v.Script(5 * time.Millisecond) }}
 	to.grow(2, 2)
@@ -106,6 +107,7 @@ func plays(h *testNode) (ids []string) {
 // still does is not saved.
 func TestQueuedProfileOfALostNode(t *testing.T) {
 	need.Time(t)
+	t.Parallel()
 	v := &testkit.Visits{}
 	held := make(chan struct{})
 	var attempts atomic.Int32

@@ -113,6 +113,7 @@ func (to *testCluster) listed(h *testNode, a api.Account, which api.QueueList) (
 // TestQueueOfNodes: tasks are queued, found, listed and cancelled at every node, and every
 // node plays them, each once.
 func TestQueueOfNodes(t *testing.T) {
+	t.Parallel()
 	to := newQueueCluster(t, 20*time.Millisecond, 1, 1, 2)
 	var ids []string
 	to.until("every node has played", func() bool { // one may report later than others that it has room
@@ -165,6 +166,7 @@ func TestQueueOfNodes(t *testing.T) {
 // TestFilesOfAQueuedTask: any node plays a task with files, also if the one that has
 // received them is gone. Nothing of them is left then.
 func TestFilesOfAQueuedTask(t *testing.T) {
+	t.Parallel()
 	to := &testCluster{t: t, store: persistence.NewMemory(), lease: clusterLease, goes: func(c testkit.Call) testkit.Script {
 		return testkit.Script{Do: func(context.Context, testkit.Call) *engine.Outcome {
 			b, err := os.ReadFile(c.Task.Files[0].Path)
@@ -218,6 +220,7 @@ func TestFilesOfAQueuedTask(t *testing.T) {
 // one that may be repeated. What waits is there again with the majority.
 func TestNobodyOrders(t *testing.T) {
 	need.Time(t)
+	t.Parallel()
 	to := newQueueCluster(t, 0, 1, 1, 1)
 	at := to.ordered()
 	waits := to.enqueue(at, anna, `{"startAfter":3600000}`)
@@ -245,6 +248,7 @@ func TestNobodyOrders(t *testing.T) {
 // answered when that node orders the queue no more.
 func TestAQueueThatMovesAnswers(t *testing.T) {
 	need.Time(t)
+	t.Parallel()
 	to := newQueueCluster(t, 0, 1, 1, 1)
 	at := to.ordered()
 	waits := to.enqueue(at, anna, `{"startAfter":3600000}`)

@@ -16,6 +16,7 @@ import (
 // and takes no tasks. They go on without it, whatever it has free, and take it in once it
 // is of a release that they understand.
 func TestANodeOfAnotherReleaseIsOutside(t *testing.T) {
+	t.Parallel()
 	to := newTestCluster(t, 1, 0)
 	to.speaks = map[string]link.Speaks{"n3": {Oldest: 7, Newest: 8}}
 	to.nodes = append(to.nodes, to.open(to.server, "n3", 2))

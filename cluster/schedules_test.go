@@ -41,6 +41,7 @@ func (to *testCluster) runsOf(h *testNode, id string) []api.ScheduleRun {
 // nodes one begins the run of each time, also when the node is gone that has begun the
 // last ones.
 func TestSchedulesOfNodes(t *testing.T) {
+	t.Parallel()
 	to := newQueueCluster(t, time.Millisecond, 1, 1, 1)
 	limits := engine.DefaultLimits()
 	pro := limits[engine.Pro]
@@ -126,6 +127,7 @@ func TestLostClaimOfASchedule(t *testing.T) {
 // TestScheduledBatchOfNodes: a run of a schedule is a batch, at whichever node the schedule
 // was made. The run ends with it.
 func TestScheduledBatchOfNodes(t *testing.T) {
+	t.Parallel()
 	to := newQueueCluster(t, time.Millisecond, 1, 1, 1)
 	task, err := engine.ParseTemplate([]byte(`{"actions":[{"set":{"n":"${item.n}"}}]}`), nil)
 	if err != nil {

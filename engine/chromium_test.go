@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"troupe/engine/egress"
 	"troupe/testkit/leaks"
 	"troupe/testkit/need"
+	"troupe/testkit/wait"
 )
 
 // shared is the one Chromium of this test binary.
@@ -29,12 +28,8 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	wait.SideBySide(3)
 	flag.Parse()
-	// Cases mostly wait for a page or for a time to be over: more of them than
-	// there are cores can run at once.
-	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		f.Value.Set(strconv.Itoa(3 * runtime.GOMAXPROCS(0)))
-	}
 	look := leaks.Start()
 	code := m.Run()
 	if shared.browser != nil {

@@ -3,6 +3,9 @@
 package wait
 
 import (
+	"flag"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -22,5 +25,14 @@ func Until(t testing.TB, what string, holds func() bool) {
 		if time.Now().After(end) {
 			t.Fatalf("after %v it is still not so: %s", Hang, what)
 		}
+	}
+}
+
+// SideBySide lets so many parallel tests of a package run at once for each core, unless
+// -parallel says how many: most of their time they wait. TestMain calls it before the
+// flags are parsed.
+func SideBySide(perCore int) {
+	if err := flag.Lookup("test.parallel").Value.Set(strconv.Itoa(perCore * runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
 	}
 }

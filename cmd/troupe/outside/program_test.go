@@ -15,6 +15,7 @@ import (
 	"troupe/testkit/leaks"
 	"troupe/testkit/need"
 	"troupe/testkit/paths"
+	"troupe/testkit/wait"
 )
 
 // program is the program under test, built once for all tests. With the race
@@ -22,6 +23,7 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
+	wait.SideBySide(2) // each has browsers
 	dir, err := os.MkdirTemp("", "troupe-program-")
 	if err == nil {
 		program = filepath.Join(dir, "troupe")
