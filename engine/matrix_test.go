@@ -139,6 +139,7 @@ var situations = []situation{
 }
 
 func TestEveryActionInEverySituation(t *testing.T) {
+	t.Parallel()
 	s := script{pages: matrixPages, files: []scriptFile{{"hello.txt", []byte("hello")}}}
 	base, other := s.server(t)
 	files := s.given(t)
