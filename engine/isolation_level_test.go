@@ -150,45 +150,70 @@ func TestMarksShow(t *testing.T) {
 }
 
 // TestMarksOfAnAccount leaves each mark that there is and looks for all of them, in the
-// tasks of the same account and of another one.
+// tasks of the same account and of another one: after each mark if all tests are asked for,
+// else after some that each another task has left.
 func TestMarksOfAnAccount(t *testing.T) {
 	t.Parallel()
 	m := newMarking(t, IsolateAccount)
-	for i, what := range m.marks {
-		m.plant(t, what, "ada")
-		before := m.in.context()
-		m.reset(t)
-		if replaced := m.in.context() != before; replaced != what.replaces {
-			t.Errorf("%s: replaced %v, want %v", what.name, replaced, what.replaces)
+	together := 4
+	if need.AllAsked() {
+		together = 1
+	}
+	// A context that is replaced would hide what earlier marks have left in it.
+	slices.SortStableFunc(m.marks, func(a, b mark) int {
+		switch {
+		case a.replaces == b.replaces:
+			return 0
+		case b.replaces:
+			return -1
 		}
-		before = m.in.context()
+		return 1
+	})
+	for marks := range slices.Chunk(m.marks, together) {
+		var names []string
+		for _, what := range marks {
+			names = append(names, what.name)
+			m.plant(t, what, "ada")
+			before := m.in.context()
+			m.reset(t)
+			if replaced := m.in.context() != before; replaced != what.replaces {
+				t.Errorf("%s: replaced %v, want %v", what.name, replaced, what.replaces)
+			}
+		}
+		before := m.in.context()
 		if more := m.differences(m.found(t, "ada")); more != "" {
-			t.Errorf("%s: the next task of the account %s", what.name, more)
+			t.Errorf("%q: the next task of the account %s", names, more)
 		}
 		if m.in.context() != before {
-			t.Errorf("%s: the next task of the account has another context", what.name)
+			t.Errorf("%q: the next task of the account has another context", names)
 		}
 		m.reset(t)
-		if what.replaces || !need.AllAsked() && i%4 != 0 {
-			continue
+		if !marks[0].replaces {
+			m.ofAnother(t, marks[0])
 		}
-		m.plant(t, what, "ada")
-		m.reset(t)
-		before = m.in.context()
-		if !m.in.keeps.waits {
-			t.Errorf("%s: it was not kept the second time", what.name)
-		}
-		if more := m.differences(m.found(t, "bob")); more != "" {
-			t.Errorf("%s: another account %s", what.name, more)
-		}
-		if m.in.context() == before {
-			t.Errorf("%s: another account has the same context", what.name)
-		}
-		m.reset(t)
 	}
 	if n := m.srv.beacons.Load(); n > 0 {
 		t.Errorf("%d requests of a page that was left have reached the server", n)
 	}
+}
+
+// ofAnother leaves a mark that the context survives, and fails the test if a task of
+// another account gets that context, or finds the mark.
+func (m *marking) ofAnother(t *testing.T, what mark) {
+	t.Helper()
+	m.plant(t, what, "ada")
+	m.reset(t)
+	before := m.in.context()
+	if !m.in.keeps.waits {
+		t.Errorf("%s: it was not kept the second time", what.name)
+	}
+	if more := m.differences(m.found(t, "bob")); more != "" {
+		t.Errorf("%s: another account %s", what.name, more)
+	}
+	if m.in.context() == before {
+		t.Errorf("%s: another account has the same context", what.name)
+	}
+	m.reset(t)
 }
 
 // TestIsolationIsAChoice: without isolation a task finds what is there, but no setting of
