@@ -29,7 +29,7 @@ func skip(t testing.TB, what string) {
 // pattern names: it takes long, and what it looks after seldom breaks.
 func All(t testing.TB) {
 	t.Helper()
-	if !AllAsked() && flag.Lookup("test.run").Value.String() == "" {
+	if !AllAsked() && !Named() {
 		t.Skip("it takes long: make test-all runs it, and so does -run")
 	}
 }
@@ -39,6 +39,9 @@ func All(t testing.TB) {
 func AllAsked() bool { return os.Getenv(all) != "" }
 
 const all = "TROUPE_TEST_ALL"
+
+// Named reports whether a pattern names the tests that run.
+func Named() bool { return flag.Lookup("test.run").Value.String() != "" }
 
 // NoRace skips a test where races are looked for: it computes until it has spent a
 // budget, which takes ten times as long with the race detector, and shorter tests do the same
