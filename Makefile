@@ -37,10 +37,9 @@ test-all: setup ## Run all tests, with races looked for everywhere: kills, full 
 	@TROUPE_TEST_ALL=1 $(MAKE) --no-print-directory -k -j2 $(TESTS) test-plain RACE=-race
 
 # Two of them run at once, in this order. Those whose browsers work, engine and
-# programs, are beside those that mostly wait, and seldom beside each other. Of the rest
-# two packages run at once: while one waits, the next is linked. A machine may be several
-# times slower than ours: go's own ten minutes for a package would be too few there.
-# Programs and pages have their races in the other packages.
+# programs, are beside those that mostly wait, and seldom beside each other. A machine
+# may be several times slower than ours: go's own ten minutes for a package would be
+# too few there. Programs and pages have their races in the other packages.
 TESTS = test-engine test-cluster test-rest test-programs
 TESTED = $(GOTEST) -p=1 -timeout=30m
 
@@ -51,7 +50,7 @@ test-cluster:
 	$(TESTED) -race ./cluster/...
 
 test-rest:
-	$(TESTED) -race -p=2 $$(go list ./... | grep -vE "^$$(go list -m)/(engine|cluster|cmd)(/|$$)")
+	$(TESTED) -race $$(go list ./... | grep -vE "^$$(go list -m)/(engine|cluster|cmd)(/|$$)")
 	$(if $(RACE),$(GOTEST) -race -run=TestTransitions ./actors -args -chromium) # all tests: the same rows once more, in real browsers
 
 test-programs:
