@@ -25,7 +25,6 @@ import (
 // got, other than requests for something.
 func TestChores(t *testing.T) {
 	need.Registry(t)
-	t.Parallel()
 	root := installedApps(t)
 	files, err := filepath.Glob("testdata/chores/*.txtar")
 	if err != nil || len(files) == 0 {

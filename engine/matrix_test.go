@@ -144,7 +144,6 @@ var situations = []situation{
 // or it is named. Otherwise it plays each action in every third situation, and each
 // situation with every third action.
 func TestEveryActionInEverySituation(t *testing.T) {
-	t.Parallel()
 	s := script{pages: matrixPages, files: []scriptFile{{"hello.txt", []byte("hello")}}}
 	base, other := s.server(t)
 	files := s.given(t)

@@ -112,7 +112,6 @@ func readScript(t *testing.T, path string) script {
 }
 
 func TestScripts(t *testing.T) {
-	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no scripts", err)
