@@ -7,7 +7,6 @@ import (
 
 	"troupe/testkit/leaks"
 	"troupe/testkit/standalone"
-	"troupe/testkit/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -15,7 +14,6 @@ func TestMain(m *testing.M) {
 		flag.Parse()
 		standalone.Run(serveQueue)
 	}
-	wait.SideBySide(3)
 	look := leaks.Start()
 	os.Exit(look.End(m.Run()))
 }
