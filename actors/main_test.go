@@ -29,6 +29,15 @@ func fewer(t *testing.T, few, most int) {
 	t.Cleanup(func() { _ = flag.Set("rapid.checks", was) })
 }
 
+// seeds is of how many seeds a test plays the history: most if all tests are asked for, or
+// it is named, few otherwise.
+func seeds(few, most uint64) uint64 {
+	if need.AllAsked() || need.Named() {
+		return most
+	}
+	return few
+}
+
 // TestMain asks for more random histories than the library does by itself, and for
 // more rows in real browsers at once than there are cores.
 func TestMain(m *testing.M) {

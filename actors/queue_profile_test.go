@@ -88,7 +88,7 @@ func TestQueuedProfilesOfANodeSurvive(t *testing.T) {
 }
 
 func queuedProfilesSurvive(t *testing.T, config func(*actors.Config)) {
-	for seed := range uint64(20) {
+	for seed := range seeds(6, 20) {
 		r := rand.New(rand.NewPCG(seed, 21))
 		v := &testkit.Visits{}
 		var profiles *persistence.Profiles

@@ -26,7 +26,7 @@ func TestQueueOfANodeSurvives(t *testing.T) {
 }
 
 func queueSurvives(t *testing.T, config func(*actors.Config)) {
-	for seed := range uint64(30) {
+	for seed := range seeds(8, 30) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		e := each(func(c testkit.Call) testkit.Script {
 			return testkit.Script{Takes: time.Duration(len(c.Task.Source())%7) * 100 * time.Millisecond}
