@@ -226,8 +226,16 @@ func (k *keeping) heads(params jsonv2.Value) {
 // ErrResists says that a page did not let itself be left in time.
 var ErrResists = fmt.Errorf("the page does not let itself be left")
 
-// outside is a place of the mouse where there is no page.
-const outside = -1
+// outside moves the mouse to where there is no page. It is sent before the page is left,
+// because a new page takes no input before it is drawn. Moves wait for the next frame;
+// a button that is let go brings them at once, and out there nobody is told of it.
+func (t *Tab) outside() []*pending {
+	var sent []*pending
+	for _, kind := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMouseMoved, input.DispatchMouseEventTypeMouseReleased} {
+		sent = append(sent, t.s.send(input.CommandDispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: -1, Y: -1, Button: input.MouseButtonNone}))
+	}
+	return sent
+}
 
 // Clean leaves the page and, with erase, removes whatever sites have stored, and what is
 // in the clipboard. The page
@@ -238,19 +246,19 @@ func (c *Context) Clean(ctx context.Context, erase bool, patience time.Duration)
 	if t == nil || k == nil {
 		return ErrDetached
 	}
-	if err := t.blanks(ctx, patience); err != nil {
-		return err
-	}
-	if why := c.MustReplace(); why != "" { // what was still to come
-		return fmt.Errorf("%s: %w", why, ErrUnclean)
-	}
 	k.mu.Lock()
 	moved := k.moved
 	k.mu.Unlock()
 	var sent []*pending
 	var wiping *pending
 	if moved {
-		sent = append(sent, t.s.send(input.CommandDispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: outside, Y: outside}))
+		sent = append(sent, t.outside()...)
+	}
+	if err := t.blanks(ctx, patience); err != nil {
+		return err
+	}
+	if why := c.MustReplace(); why != "" { // what was still to come
+		return fmt.Errorf("%s: %w", why, ErrUnclean)
 	}
 	if erase {
 		sent = append(sent,
