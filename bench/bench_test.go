@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -293,5 +294,23 @@ func TestMore(t *testing.T) {
 		if math.Abs(mean-c.mean) > 1e-9 || math.IsNaN(off) != math.IsNaN(c.off) || math.Abs(off-c.off) > 1e-9 {
 			t.Errorf("%v: %v ± %v, want %v ± %v", c.starts, mean, off, c.mean, c.off)
 		}
+	}
+}
+
+// TestSelfTimes: a function has the time that those which it calls do not have, on each
+// thread by itself.
+func TestSelfTimes(t *testing.T) {
+	at := func(tid int, name string, from, took float64) event {
+		return event{Name: name, Phase: "X", PID: 1, TID: tid, At: from, Took: took}
+	}
+	got := selfTimes([]event{
+		{Name: "thread_name", Phase: "M", PID: 1, TID: 1, Args: []byte(`{"name":"Pool12"}`)},
+		{Name: "thread_name", Phase: "M", PID: 1, TID: 2, Args: []byte(`{"name":"Main"}`)},
+		at(1, "inner", 1000, 2000), at(1, "outer", 0, 10000), at(1, "innermost", 1500, 500), at(1, "outer", 10000, 1000),
+		at(2, "outer", 500, 4000),
+	}, 2)
+	want := map[string]float64{"Pool: outer": 4.5, "Pool: inner": 0.75, "Pool: innermost": 0.25, "Main: outer": 2}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -102,12 +102,12 @@ func (r *raw) attachFrames() {
 }
 
 // attached notes the session of a frame.
-func (r *raw) attached(params json.RawMessage) {
+func (r *raw) attached(method string, params json.RawMessage) {
 	var p struct {
 		SessionID  string
 		TargetInfo struct{ TargetID string }
 	}
-	if json.Unmarshal(params, &p) != nil {
+	if method != "Target.attachedToTarget" || json.Unmarshal(params, &p) != nil {
 		return
 	}
 	r.mu.Lock()

@@ -30,7 +30,8 @@ type raw struct {
 	keeper  string // session of the tab that the browser starts with
 	dir     string
 	picture int
-	frames  map[string]string // sessions of frames of other sites, by target; nil: not attached to
+	frames  map[string]string                           // sessions of frames of other sites, by target; nil: not attached to
+	events  func(method string, params json.RawMessage) // of the browser; nil: nobody wants them
 }
 
 // openRaw starts a browser and makes its tab. The browser is started as the
@@ -42,7 +43,7 @@ func openRaw(path, dir, proxy string, frames bool) (*raw, func(), error) {
 	}
 	r := &raw{w: to, waiting: map[int]chan json.RawMessage{}, dir: dir}
 	if frames {
-		r.frames = map[string]string{}
+		r.frames, r.events = map[string]string{}, r.attached
 	}
 	go r.read(from)
 	err = r.keep()
@@ -74,8 +75,11 @@ func (r *raw) read(f *os.File) {
 			continue
 		}
 		if m.ID == 0 {
-			if r.frames != nil && m.Method == "Target.attachedToTarget" {
-				r.attached(m.Params)
+			r.mu.Lock()
+			told := r.events
+			r.mu.Unlock()
+			if told != nil {
+				told(m.Method, m.Params)
 			}
 			continue
 		}
