@@ -15,7 +15,6 @@ import (
 	"troupe/testkit/leaks"
 	"troupe/testkit/need"
 	"troupe/testkit/paths"
-	"troupe/testkit/wait"
 )
 
 // program is the program under test, built once for all tests. With the race
@@ -23,7 +22,6 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
-	wait.SideBySide(2) // each has browsers
 	dir, err := os.MkdirTemp("", "troupe-program-")
 	if err == nil {
 		program = filepath.Join(dir, "troupe")
