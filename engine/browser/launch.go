@@ -152,12 +152,25 @@ func removeFolder(dir string) {
 // Tokens and keys of the service's environment stay out of it.
 func environment(home, tmp string) []string {
 	env := []string{"HOME=" + home, "TMPDIR=" + tmp, "XDG_CONFIG_HOME=" + home, "XDG_CACHE_HOME=" + tmp, "XDG_RUNTIME_DIR=" + tmp}
-	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "FONTCONFIG_PATH", "FONTCONFIG_FILE", "LD_LIBRARY_PATH"} {
+	for _, name := range []string{"PATH", "TZ", "FONTCONFIG_PATH", "FONTCONFIG_FILE", "LD_LIBRARY_PATH"} {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
 		}
 	}
-	return env
+	return append(env, locale(os.Getenv("LANG"), os.Getenv("LC_ALL"))...)
+}
+
+// locale is that of the service, but always with UTF-8: in any other character set, the
+// one that services have by default included, files whose names are not in it cannot be
+// uploaded.
+func locale(lang, all string) []string {
+	if all != "" {
+		lang = all
+	}
+	if lang == "" {
+		return []string{"LC_CTYPE=C.UTF-8"}
+	}
+	return []string{"LANG=" + lang, "LC_CTYPE=C.UTF-8"}
 }
 
 // tail keeps the last lines of a browser's output: they say why it died.
