@@ -11,6 +11,7 @@ import (
 	"troupe/http"
 	"troupe/persistence"
 	"troupe/testkit"
+	"troupe/testkit/need"
 )
 
 // TestBatchRefusals: what is wrong is named with its line and its field, and nothing of
@@ -130,6 +131,7 @@ func TestBatchWaitsForStorage(t *testing.T) {
 // TestBatchOfAnyLength: as lines, a batch may be larger than any other request, and its
 // client may ask before it sends it.
 func TestBatchOfAnyLength(t *testing.T) {
+	need.All(t)
 	beside(t)
 	k := testkit.New(t, testkit.Options{Workers: 1, Config: func(c *actors.Config) { c.QueuedUploads = t.TempDir() }})
 	e := openServer(t, k.Node, func(c *http.Config) { c.Live = k.Node })
