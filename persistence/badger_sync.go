@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"syscall"
 	"time"
 )
 
@@ -83,7 +82,7 @@ func (b *Badger) flush() error {
 				return err
 			}
 		}
-	} else if err := syscall.Fdatasync(int(b.flushLog.Fd())); err != nil || newest == b.flushed {
+	} else if err := syncData(b.flushLog); err != nil || newest == b.flushed {
 		return err
 	}
 	for n := max(b.flushed+1, newest-memTables-1); n < newest; n++ {
