@@ -197,9 +197,11 @@ func (m *Schedules) follow() {
 		if err == nil {
 			err = m.load(m.ctx)
 		}
-		if err != nil && m.ctx.Err() == nil {
-			m.cfg.Log.Error().Err(err).Msg("schedules not followed")
-			m.pause(again)
+		if err != nil {
+			if m.ctx.Err() == nil {
+				m.cfg.Log.Error().Err(err).Msg("schedules not followed")
+				m.pause(again)
+			}
 			continue
 		}
 		for e := range events {

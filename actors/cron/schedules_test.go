@@ -1,14 +1,17 @@
 package cron
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/actors/api"
 	"troupe/actors/records"
 	"troupe/engine"
+	"troupe/persistence"
 )
 
 func TestEachTimeHasOneRun(t *testing.T) {
@@ -282,4 +285,30 @@ func TestHistoryIsBounded(t *testing.T) {
 			t.Errorf("%d runs are kept, %v", len(list), err)
 		}
 	})
+}
+
+// TestStopAtTheStart: schedules that are stopped while they begin to follow the changes of
+// others end all the same, and so does the node.
+func TestStopAtTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &stopping{Store: persistence.NewMemory()}
+		k := newKit(t, store)
+		k.m.Stop()
+		store.stop = func() { k.m.stop() }
+		k.open()
+		k.m.Stop()
+	})
+}
+
+// stopping is a store that has its watcher stopped at the moment in which it begins.
+type stopping struct {
+	persistence.Store
+	stop func()
+}
+
+func (s *stopping) Watch(ctx context.Context, prefix string) (<-chan persistence.Event, error) {
+	if s.stop != nil {
+		s.stop()
+	}
+	return s.Store.Watch(ctx, prefix)
 }
