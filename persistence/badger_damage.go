@@ -107,13 +107,13 @@ func inspect(dir string, each func(version)) (*inspection, error) {
 	}
 	if err == nil {
 		for _, id := range slices.Sorted(maps.Keys(m.Tables)) {
-			if err := in.table(tableName(dir, id), m.Tables[id].Compression == options.Snappy, each); err != nil {
+			if err := in.table(tableName(dir, id), []bool{m.Tables[id].Compression == options.Snappy}, each); err != nil {
 				return in, err
 			}
 		}
 	} else { // whatever there is
 		for _, name := range names["*.sst"] {
-			if err := in.table(name, true, each); err != nil {
+			if err := in.table(name, []bool{false, true}, each); err != nil {
 				return in, err
 			}
 		}
@@ -134,7 +134,7 @@ func inspect(dir string, each func(version)) (*inspection, error) {
 	return in, nil
 }
 
-func (in *inspection) table(name string, compressed bool, each func(version)) error {
+func (in *inspection) table(name string, compressed []bool, each func(version)) error {
 	t := readTable(name, compressed, each)
 	switch {
 	case errors.Is(t.damage, fs.ErrNotExist):

@@ -80,8 +80,9 @@ func (t *rawTable) has(key string) bool {
 }
 
 // readTable reads all blocks of a table, and hands over what is in those that are
-// whole.
-func readTable(name string, compressed bool, each func(version)) *rawTable {
+// whole. They may be compressed or not: the list of tables knows, if it is there, and
+// else the checksum of each block.
+func readTable(name string, compressed []bool, each func(version)) *rawTable {
 	t := &rawTable{name: name, all: -1}
 	fault := func(err error) {
 		if t.damage == nil {
@@ -113,7 +114,7 @@ func readTable(name string, compressed bool, each func(version)) *rawTable {
 				if end > uint64(len(data)) {
 					return errors.New("a block is cut off")
 				}
-				block, err := blockOf(data[at.Offset():end], compressed)
+				block, err := eitherBlock(data[at.Offset():end], compressed)
 				if err != nil {
 					return err
 				}
@@ -187,6 +188,21 @@ func checksum(data, sum []byte) error {
 type block struct {
 	data    []byte
 	offsets []uint32
+}
+
+// eitherBlock reads a block in one of several ways. If all fail, the error is that of the
+// first.
+func eitherBlock(raw []byte, compressed []bool) (b block, err error) {
+	for i, way := range compressed {
+		e := sound(func() (e error) { b, e = blockOf(raw, way); return e })
+		if e == nil {
+			return b, nil
+		}
+		if i == 0 {
+			err = e
+		}
+	}
+	return block{}, err
 }
 
 func blockOf(raw []byte, compressed bool) (block, error) {
