@@ -8,17 +8,30 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 )
 
 // Install installs what the package.json and package-lock.json of a folder name
 // into the folder to, unless that has it already, and returns the folder of the
-// packages.
+// packages. Tests that want the same packages at one time, in whatever process, do
+// so one after the other: npm removes what is there before it begins.
 func Install(from, to string) (string, error) {
 	root, err := filepath.Abs(to)
 	if err != nil {
 		return "", err
 	}
-	stamp := filepath.Join(root, "installed.json")
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return "", err
+	}
+	lockFile, err := os.Create(filepath.Join(root, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer lockFile.Close() // which gives the lock back
+	if err := syscall.Flock(int(lockFile.Fd()), syscall.LOCK_EX); err != nil {
+		return "", fmt.Errorf("wait for another installation: %w", err)
+	}
+	stamp := filepath.Join(root, "node_modules", "installed.json") // it goes when they go
 	lock, err := os.ReadFile(filepath.Join(from, "package-lock.json"))
 	if err != nil {
 		return "", err
@@ -28,9 +41,6 @@ func Install(from, to string) (string, error) {
 	}
 	if _, err := exec.LookPath("npm"); err != nil {
 		return "", errors.New("npm is not installed, and these tests need it to fetch packages: run `make setup`, or install the packages nodejs and npm")
-	}
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return "", err
 	}
 	for _, name := range []string{"package.json", "package-lock.json"} {
 		b, err := os.ReadFile(filepath.Join(from, name))
