@@ -19,7 +19,7 @@ func runContext(b *bench, p *part) error {
 		tasks = 5
 	}
 	p.say("%s", origin(b))
-	p.say("The raw client plays W1 on one tab, back to back. The medians of %d rounds of %d tasks on each row, in turn. Processor time in ms a task, over all processes of the browser.", rounds, tasks)
+	p.say("The raw client runs W1 on one tab, back to back. The medians of %d rounds of %d tasks on each row, in turn. Processor time in ms a task, over all processes of the browser.", rounds, tasks)
 	made, err := b.cycles(rounds, tasks)
 	if err != nil {
 		return err
@@ -101,10 +101,10 @@ var (
 func (b *bench) cycles(rounds, tasks int) (table, error) {
 	list := []cycle{stayed, leftBlank, replaced,
 		{"a new context, without a viewport", func(r *raw, site string) { r.w1(site); r.another(false, false, false, true) }},
-		{"a new context, whose tab is made in its size", func(r *raw, site string) { r.w1(site); r.another(false, true, false, true) }},
+		{"a new context with a tab made in its size", func(r *raw, site string) { r.w1(site); r.another(false, true, false, true) }},
 		{"a new context, made before the old one is closed", func(r *raw, site string) { r.w1(site); r.another(true, false, true, true) }},
 		{"a new context, without waiting for the end of the old one", func(r *raw, site string) { r.w1(site); r.another(true, false, false, false) }},
-		{"a new context, whose blank page is left once", func(r *raw, site string) { r.w1(site); r.another(true, false, false, true); r.blank() }},
+		{"a new context, its blank page left once", func(r *raw, site string) { r.w1(site); r.another(true, false, false, true); r.blank() }},
 	}
 	t := table{head: []string{"after the task", "processor time"}}
 	took := make([][]float64, len(list))
