@@ -72,7 +72,6 @@ func (s *Store) hubHealth(whole bool) HubHealth {
 // hubView is what a worker node has heard.
 type hubView struct {
 	mu     sync.Mutex
-	node   string
 	heard  time.Time // zero: nothing yet
 	health HubHealth
 	since  time.Time
@@ -101,6 +100,7 @@ func (v *hubView) step(connected bool, now time.Time) State {
 // if it is silent or sees no majority.
 func (s *Store) followHub(ctx context.Context) {
 	var sub *nats.Subscription
+	followed := "" // the node that sub is for
 	v := &s.view
 	defer func() {
 		if sub != nil {
@@ -109,7 +109,7 @@ func (s *Store) followHub(ctx context.Context) {
 	}()
 	for began := time.Now(); ctx.Err() == nil; pause(ctx, lookEvery/4) {
 		hub := s.member.Hub()
-		if hub != "" && (sub == nil || hub != v.node) {
+		if hub != "" && (sub == nil || hub != followed) {
 			if sub != nil {
 				_ = sub.Unsubscribe()
 			}
@@ -117,9 +117,7 @@ func (s *Store) followHub(ctx context.Context) {
 			if err != nil {
 				continue
 			}
-			v.mu.Lock()
-			sub, v.node, began = next, hub, time.Now()
-			v.mu.Unlock()
+			sub, followed, began = next, hub, time.Now()
 		}
 		s.lookAttached()
 		v.mu.Lock()
@@ -202,7 +200,7 @@ func (s *Store) askHub(ctx context.Context) error {
 	}
 	s.member.HubSees(h.Majority, h.Members)
 	s.view.mu.Lock()
-	s.view.health, s.view.heard, s.view.node = *h, time.Now(), hub
+	s.view.health, s.view.heard = *h, time.Now()
 	s.view.mu.Unlock()
 	s.lookAttached()
 	return nil
