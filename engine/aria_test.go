@@ -25,14 +25,6 @@ var ariaRef = regexp.MustCompile(`\[ref=f?[0-9]*e[0-9]+\]`)
 func TestSnapshotsAsPlaywrightHasThem(t *testing.T) {
 	need.All(t)
 	need.Registry(t)
-	packages, err := npm.Install(filepath.Join("testdata", "aria"), filepath.Join("..", ".cache", "aria"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path, err := browser.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
 	a, err := txtar.ParseFile(filepath.Join("testdata", "aria", "pages.txtar"))
 	if err != nil {
 		t.Fatal(err)
@@ -57,24 +49,18 @@ func TestSnapshotsAsPlaywrightHasThem(t *testing.T) {
 	if len(names) < 80 {
 		t.Errorf("there are %d pages, want at least 80", len(names))
 	}
-	base, _ := s.server(t)
-	theirs := playwrightSnapshots(t, packages, path, base, names)
 	var different []string
-	for part := range slices.Chunk(names, 12) {
-		for name, mine := range ownSnapshots(t, base, part) {
-			want := ariaRef.ReplaceAllString(theirs[name], "[ref]")
-			mine = ariaRef.ReplaceAllString(mine, "[ref]")
-			switch {
-			case mine == want && why[name] != "":
-				t.Errorf("%s: it is the same as Playwright's, and a reason says that it differs", name)
-			case mine != want && why[name] == "":
-				t.Errorf("%s: it differs from Playwright's\nours:\n%s\nPlaywright's:\n%s\npage:\n%s", name, mine, want, s.pages["/"+name+".html"])
-			case mine != want && mine != ours[name]:
-				t.Errorf("%s: want\n%s\ngot\n%s\nPlaywright's:\n%s", name, ours[name], mine, want)
-			}
-			if mine != want {
-				different = append(different, name)
-			}
+	for _, c := range compareSnapshots(t, s, names) {
+		switch {
+		case c.ours == c.theirs && why[c.page] != "":
+			t.Errorf("%s: it is the same as Playwright's, and a reason says that it differs", c.page)
+		case c.ours != c.theirs && why[c.page] == "":
+			t.Errorf("%s: it differs from Playwright's\nours:\n%s\nPlaywright's:\n%s\npage:\n%s", c.page, c.ours, c.theirs, s.pages["/"+c.page+".html"])
+		case c.ours != c.theirs && c.ours != ours[c.page]:
+			t.Errorf("%s: want\n%s\ngot\n%s\nPlaywright's:\n%s", c.page, ours[c.page], c.ours, c.theirs)
+		}
+		if c.ours != c.theirs {
+			different = append(different, c.page)
 		}
 	}
 	slices.Sort(different)
@@ -84,6 +70,31 @@ func TestSnapshotsAsPlaywrightHasThem(t *testing.T) {
 			t.Errorf("there is a reason for %q, and no page", name)
 		}
 	}
+}
+
+// compared is a page, and its snapshots by us and by Playwright, without numbers.
+type compared struct{ page, ours, theirs string }
+
+// compareSnapshots takes the snapshots of pages in the same browser.
+func compareSnapshots(t *testing.T, s script, names []string) (out []compared) {
+	t.Helper()
+	packages, err := npm.Install(filepath.Join("testdata", "aria"), filepath.Join("..", ".cache", "aria"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := browser.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, _ := s.server(t)
+	theirs := playwrightSnapshots(t, packages, path, base, names)
+	for part := range slices.Chunk(names, 12) {
+		ours := ownSnapshots(t, base, part)
+		for _, name := range part {
+			out = append(out, compared{name, ariaRef.ReplaceAllString(ours[name], "[ref]"), ariaRef.ReplaceAllString(theirs[name], "[ref]")})
+		}
+	}
+	return out
 }
 
 // playwrightSnapshots are Playwright's, by page.

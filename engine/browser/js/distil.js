@@ -4,22 +4,25 @@
 // Names of these say which one it is, also where what is in them says the same.
 const keepTheirNames = new Set('alertdialog dialog banner complementary contentinfo form main navigation region search application document figure group grid listbox menu menubar radiogroup tablist tabpanel toolbar tree treegrid table columnheader rowheader'.split(' '));
 
-// namedFrom are the nodes whose texts make the name of a node, where its content does.
+// namedFrom are the nodes whose texts make the name of a node, where its content does. Not those
+// that are told of otherwise: a closed list, all of whose options are shown, and what is
+// called after another element or the title in it.
 const namedFrom = (node) => {
-  if (node.name === '' || !node.el || onlyTexts(node) || !factsKnown.get(node.el)?.told) return noItems;
+  if (node.name === '' || !node.el || onlyTexts(node) || !namedByContent.has(node.role) || !factsKnown.get(node.el)?.told) return noItems;
   const out = [];
   const visit = (n) => {
     for (const c of n.c) {
       if (typeof c === 'string') continue;
       const fact = factsKnown.get(c.el);
       if (fact?.text === undefined || tidy(fact.text) === '') continue;
-      if (c.can) out.push(c);
+      if (c.can && !toldOtherwise(c)) out.push(c);
       if (fact.told) visit(c);
     }
   };
   visit(node);
   return out;
 };
+const toldOtherwise = (c) => c.role === 'combobox' && is(c.el, 'select') || dom.hasAttribute(c.el, 'aria-labelledby') || !isHTML(c.el) && attrText(c.el, 'aria-label') === '' && childNamed(c.el, 'title') !== undefined;
 const onlyTexts = (node) => node.c.every((c) => typeof c === 'string');
 const oneText = (node) => (node.c.length === 1 && typeof node.c[0] === 'string' ? node.c[0] : undefined);
 const hasProps = (node) => node.u !== undefined || node.h !== undefined || node.ghost;

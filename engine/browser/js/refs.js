@@ -30,22 +30,54 @@ const calledIn = (el, role) => {
   return calledAs(el, role, {});
 };
 const calledAs = (el, role, c) => {
-  if (role === 'none' || role === 'iframe' || role === 'generic' && !hasNameAttribute(el) || role !== 'generic' && nameless.has(role)) return '';
-  return tidy(alternative(el, { top: el, seen: new Set(), hidden: false, look: c.look }));
+  if (role === 'none' || role === 'iframe' || role === 'generic' && !hasNameAttribute(el) && !titledInside(el) || role !== 'generic' && nameless.has(role)) return '';
+  return tidy(alternative(el, { top: el, seen: new Set(), hidden: false, look: c.look, tree: true }));
 };
-// roleShown is the role in a snapshot. Forms without a name and the heads and feet of
-// sections say nothing there, and no more do the parts of a table or a list that is none.
+// A part of a drawing is called after the title in it.
+const titledInside = (el) => !isHTML(el) && dom.firstElement(el) !== null && childNamed(el, 'title') !== undefined;
+// roleShown is the role in a snapshot. Where HTML-AAM and the agents' format that snapshots
+// have differ, it is that of the format: an item is one wherever it stands, a part of a
+// table goes by its tag alone, and what sets no part of a page apart says nothing.
 const roleShown = (el) => {
   const tag = dom.tag(el);
   if (tag === 'iframe' || tag === 'frame') return 'iframe';
+  const said = dom.hasAttribute(el, 'role') ? explicitRole(el, true) : '';
+  if (said === 'region') return said;
+  if (said === '' && Object.hasOwn(shownByTag, tag) && isHTML(el)) return shownByTag[tag](el);
   const role = roleOf(el);
-  if (role === 'sectionheader' || role === 'sectionfooter' || role === 'form' && is(el, 'form') && !authorName(el) && !attrText(el, 'role')) return 'generic';
-  if (role === 'generic' && is(el, 'td', 'th', 'tr', 'tbody', 'thead', 'tfoot', 'li') && !attrText(el, 'role')) {
-    const whole = is(el, 'li') ? dom.parent(el) : tableOf(el);
-    if (whole && isElement(whole) && is(whole, 'table', 'ul', 'ol') && explicitRole(whole) === 'none') return 'none';
-  }
-  return role;
+  return role === 'sectionheader' || role === 'sectionfooter' ? 'generic' : role;
 };
+const labelled = (el) => dom.hasAttribute(el, 'aria-label') || dom.hasAttribute(el, 'aria-labelledby');
+const tablePart = (role) => (el) => (partOfNone(el) ? 'none' : role);
+const shownByTag = {
+  address: () => 'generic', hgroup: () => 'generic', s: () => 'generic', aside: () => 'complementary',
+  form: (el) => (labelled(el) ? 'form' : 'generic'), section: (el) => (labelled(el) ? 'region' : 'generic'),
+  dd: (el) => (partOfNone(el) ? 'none' : 'definition'), dt: (el) => (partOfNone(el) ? 'none' : 'term'), li: (el) => (partOfNone(el) ? 'none' : 'listitem'),
+  tbody: tablePart('rowgroup'), tfoot: tablePart('rowgroup'), thead: tablePart('rowgroup'), tr: tablePart('row'),
+  td: (el) => (partOfNone(el) ? 'none' : inGrid(el) ? 'gridcell' : 'cell'), th: (el) => (partOfNone(el) ? 'none' : headerShown(el)),
+};
+// The parts of a table or a list that is none are none.
+const wholes = { dd: ['dl', 'div'], dt: ['dl', 'div'], div: ['dl'], li: ['ol', 'ul'], tbody: ['table'], tfoot: ['table'], thead: ['table'], tr: ['tbody', 'thead', 'tfoot', 'table'], td: ['tr'], th: ['tr'] };
+const partOfNone = (el) => {
+  for (let n = el, p = dom.parent(n); isElement(p) && wholes[dom.tag(n)]?.includes(dom.tag(p)); n = p, p = dom.parent(n)) if (dom.hasAttribute(p, 'role') && explicitRole(p) === 'none') return true;
+  return false;
+};
+const inGrid = (el) => { const table = dom.closest(el, 'table'); return table !== null && dom.hasAttribute(table, 'role') && ['grid', 'treegrid'].includes(explicitRole(table)); };
+// headerShown goes by the scope of a header, then by the cells beside it.
+const headerShown = (el) => {
+  const scope = attrText(el, 'scope').toLowerCase();
+  if (scope === 'col' || scope === 'colgroup') return 'columnheader';
+  if (scope === 'row' || scope === 'rowgroup') return 'rowheader';
+  const [before, after] = [el.previousElementSibling, el.nextElementSibling];
+  if (!before && !after) { const table = dom.closest(el, 'table'); return table && table.rows.length <= 1 ? 'generic' : 'columnheader'; }
+  if (before && after && is(before, 'th') && is(after, 'th')) return 'columnheader';
+  return [before, after].some((n) => n && is(n, 'td') && (dom.firstElement(n) !== null || tidy(dom.text(n)) !== '')) ? 'rowheader' : 'columnheader';
+};
+// keepsItsWords is whether what is in an element names nothing around it: it is a part of the
+// page by itself, as an article in a link.
+const wordsGivenOn = new Set('generic caption code contentinfo definition deletion emphasis insertion list listitem mark none paragraph region row rowgroup strong subscript superscript table term time sectionheader sectionfooter'.split(' '));
+const wordsForItself = (role) => !wordsGivenOn.has(role) && !namedByContent.has(role);
+const keepsItsWords = (el) => wordsForItself(roleShown(el));
 // Without a name it is known by its words, unless these are many, or typed into it.
 const saysOf = (el, role, name) => {
   if (name !== '' || typedIn.has(role) || role === 'combobox' || role === 'iframe') return '';
@@ -92,7 +124,7 @@ const foundAgain = (r) => {
   const doc = r.doc.deref();
   if (!r.only || r.name === '' || !doc || !dom.view(doc)) return [];
   const candidates = peer(() => query(doc, 'css', [...tagsOfRole(r.role), '[role]'].join(), false)).filter(isElement);
-  return candidates.filter((el) => roleOf(el) === r.role && !unperceived(el) && calledIn(el, r.role) === r.name && placeOfElement(el) === r.where);
+  return candidates.filter((el) => roleShown(el) === r.role && !unperceived(el) && calledIn(el, r.role) === r.name && placeOfElement(el) === r.where);
 };
 
 // T.candidates({role, name, free}): what is like something that is gone, in words, with

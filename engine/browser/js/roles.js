@@ -30,13 +30,13 @@ const canFocus = (el) => {
   return /^\s*-?\d/.test(attr(el, 'tabindex') ?? '') || isHTML(el) && ['', 'true', 'plaintext-only'].includes(attr(el, 'contenteditable')) || is(el, 'audio', 'video') && dom.hasAttribute(el, 'controls');
 };
 
-const explicitRole = (el) => {
+const explicitRole = (el, unnamed = false) => {
   const said = attrText(el, 'role');
   if (said !== '') for (const token of said.toLowerCase().split(/\s+/)) {
     const role = oneName[token] ?? token;
     if (!ariaRoles.has(role)) continue;
     if (role === 'none' && (canFocus(el) || globals.some((a) => attrText(el, a) !== ''))) return '';
-    if (role === 'region' && !authorName(el)) continue; // without a name it is none
+    if (role === 'region' && !unnamed && !authorName(el)) continue; // without a name it is none
     return role;
   }
   return '';
@@ -67,7 +67,7 @@ const referenced = (el, name) => {
   const ids = attrText(el, name);
   if (ids === '') return noItems;
   const root = dom.root(el);
-  return ids.split(/\s+/).filter(Boolean).map((id) => one(root, '#' + CSS.escape(id))).filter(Boolean);
+  return [...new Set(ids.split(/\s+/).filter(Boolean).map((id) => one(root, '#' + CSS.escape(id))).filter(Boolean))];
 };
 // The nearest element around one that has one of these tags or roles.
 const around = (el, tags, roles) => {
@@ -171,7 +171,7 @@ const accName = (el, role = roleOf(el)) => (nameless.has(role) ? '' : tidy(alter
 // c.label and c.refers say that it is found by a label or by aria-labelledby, c.inside
 // that it is in the content of something, c.hidden that hidden things count, as the
 // whole of it is hidden. A look at a whole page (c.look) keeps what stands for each element
-// in the content of others.
+// in the content of others. The names of a snapshot (c.tree) leave out what has its words for itself.
 const alternative = (el, c) => {
   const fact = c.look && c.inside && !c.hidden && !c.refers && !c.label && el !== c.top ? factOf(el) : undefined;
   if (fact?.text !== undefined) return fact.text;
@@ -186,11 +186,11 @@ const alternativeOf = (el, c) => {
   if (ghost || is(el, 'script', 'style', 'noscript', 'template')) return '';
   if (!c.refers) {
     const list = referenced(el, 'aria-labelledby');
-    const t = list.map((r) => alternative(r, { top: c.top, seen: new Set(), refers: true, hidden: unperceived(r) })).map(tidy).filter(Boolean).join(' ');
+    const t = list.map((r) => alternative(r, { top: c.top, seen: new Set(), refers: true, hidden: unperceived(r), tree: c.tree })).map(tidy).filter(Boolean).join(' ');
     if (t) return t;
   }
   c.seen.add(el);
-  const role = roleOf(el), embedded = (c.label || c.refers || c.inside) && el !== c.top;
+  const role = c.tree ? roleShown(el) : roleOf(el), embedded = (c.label || c.refers || c.inside) && el !== c.top;
   if (embedded) {
     if (el === c.control) return '';
     const value = valueFor(el, role, c);
@@ -200,7 +200,7 @@ const alternativeOf = (el, c) => {
   if (label !== '' && !(role === 'none')) return label;
   const native = nativeName(el, role, c);
   if (native) return native;
-  if (namedByContent.has(role) || c.refers || c.label || c.inside) {
+  if (!is(el, 'input', 'select', 'textarea', 'meter', 'progress') && (namedByContent.has(role) || c.refers || c.label || c.inside && !(c.tree && keepsItsWords(el)))) {
     const t = contentName(el, c);
     if (tidy(t) !== '') { if (c.look) factOf(el).told = true; return t; }
   }
@@ -227,34 +227,33 @@ const valueFor = (el, role, c) => {
 // nativeName is the name that HTML gives an element by itself.
 const labelsOf = (el) => (is(el, 'button', 'input', 'select', 'textarea', 'meter', 'output', 'progress') ? labelsKnown?.(el) ?? [...(el.labels ?? [])] : noItems);
 let labelsKnown = null; // the labels of an element, while a whole page is looked at: the browser looks through all of it for each list
-const labelText = (label, el, refers) => tidy(alternative(label, { top: null, seen: new Set(), label: true, refers, control: el, hidden: unperceived(label) }));
+const labelText = (label, el, refers, tree) => tidy(alternative(label, { top: null, seen: new Set(), label: true, refers, control: el, hidden: unperceived(label), tree }));
 const childNamed = (el, tag) => [...dom.children(el)].find((n) => is(n, tag));
 // partName is the text of a part that names the whole, where that is asked for by itself.
 const partName = (el, tag, c) => {
-  const part = c.inside || c.refers || c.label ? undefined : childNamed(el, tag);
-  return part && !unperceived(part) ? labelText(part, el, false) : '';
+  const part = !c.tree && (c.inside || c.refers || c.label) ? undefined : childNamed(el, tag);
+  return part && (c.tree || !unperceived(part)) ? labelText(part, el, false, c.tree) : '';
 };
-const tables = ['table', 'grid', 'treegrid'];
 const nativeName = (el, role, c) => {
   if (!isHTML(el)) {
     const title = is(el, 'a') && !childNamed(el, 'title') ? attrText(el, 'xlink:title') : (childNamed(el, 'title') ? dom.text(childNamed(el, 'title')) : '');
     return title;
   }
   const labels = c.inside || c.label ? [] : labelsOf(el);
-  const labelled = labels.map((l) => labelText(l, el, c.refers)).filter(Boolean).join(' ');
+  const labelled = labels.map((l) => labelText(l, el, c.refers, c.tree)).filter(Boolean).join(' ');
   if (labelled) return labelled;
   switch (dom.tag(el)) {
     case 'input': {
       const type = dom.inputType(el);
-      if (type === 'submit' || type === 'reset' || type === 'button') return dom.inputValue(el).trim() || (attrText(el, 'title') ? '' : { submit: 'Submit', reset: 'Reset' }[type] ?? '');
-      if (type === 'file') return attrText(el, 'title') ? '' : el.multiple ? 'Choose Files' : 'Choose File';
+      if (type === 'submit' || type === 'reset' || type === 'button') return dom.inputValue(el).trim() || (attrText(el, 'title') && !c.tree ? '' : { submit: 'Submit', reset: 'Reset' }[type] ?? '');
+      if (type === 'file') return c.tree ? 'Choose File' : attrText(el, 'title') ? '' : el.multiple ? 'Choose Files' : 'Choose File';
       if (type === 'image') return attrText(el, 'alt') || attrText(el, 'title') || 'Submit';
       return '';
     }
     case 'img': case 'area': return attrText(el, 'alt');
-    case 'fieldset': return role !== 'group' ? '' : partName(el, 'legend', c);
-    case 'table': return !tables.includes(role) ? '' : partName(el, 'caption', c);
-    case 'figure': return role !== 'figure' ? '' : partName(el, 'figcaption', c);
+    case 'fieldset': return role === 'none' ? '' : partName(el, 'legend', c);
+    case 'table': return role === 'none' ? '' : partName(el, 'caption', c);
+    case 'figure': return role === 'none' ? '' : partName(el, 'figcaption', c);
     case 'optgroup': case 'track': return attrText(el, 'label');
     case 'option': return attrText(el, 'label');
   }
@@ -273,7 +272,7 @@ const contentName = (el, c) => {
     if (type === 3 || type === 4) { if (!silent) out.push(dom.text(n)); }
     else if (type === 1) {
       const t = alternative(n, within);
-      out.push(apart(n, c.look) ? ` ${t} ` : t);
+      out.push(apart(n, c) ? ` ${t} ` : t);
     }
     if (out.length > 20000) break;
   }
@@ -284,11 +283,11 @@ const contentName = (el, c) => {
 };
 // apart is whether the text of an element stands apart from what is beside it. A look at a
 // whole page knows that of what it has passed, and what cannot be seen of it (dimmed).
-const apart = (el, look) => {
-  const fact = look && factsKnown.get(el);
+const apart = (el, c) => {
+  const fact = c.look && factsKnown.get(el);
   if (fact?.seen) return fact.blocky;
   const display = styleOf(el).display;
-  return is(el, 'br') || display !== 'inline' && display !== 'contents';
+  return is(el, 'br') || display !== 'inline' && (c.tree || display !== 'contents');
 };
 const dimmed = (el, look) => { const fact = look && factsKnown.get(el); return fact?.seen ? fact.dim : unseenStyle(el); };
 let undecorated = null; // whether an element has nothing put around it, where that is known

@@ -85,7 +85,8 @@ const growElement = (into, el, c) => {
   const hidden = c.hidden || !bare && attr(el, 'aria-hidden')?.toLowerCase() === 'true';
   let unseen = c.unseen, shown = plainly || rendered && s.visibility === 'visible';
   const kind = bare && html ? roleOfBare(el, tag, fact) : roleShown(el), role = kind === 'none' ? '' : kind;
-  const passes = role === '' || role === 'generic' && display === 'inline' && saysOneText(el); // it is no node
+  const filled = tag === 'slot' && dom.assigned(el).length > 0;
+  const passes = role === '' || role === 'generic' && (display === 'inline' || contents && !filled) && saysOneText(el); // it is no node
   const rect = shown && !contents && !(passes && display === 'inline' && !hidden) ? dom.rect(el) : null;
   const wide = rect ? rect.width : 0, high = rect ? rect.height : 0, large = wide > 0 && high > 0; // each is asked of the browser once
   if (shown && !unseen && rect) unseen = !plainly && s.opacity === '0' || (wide <= 1 || high <= 1 || rect.right <= 0 || rect.bottom + c.down <= 0 || !bare && !(html && neverPlaced.has(display)) && s.clipPath !== 'none') && unseenHere(s, rect, c.view, el);
@@ -94,12 +95,12 @@ const growElement = (into, el, c) => {
   const off = bare ? c.off : turnedOff(el, c.off);
   let node = null;
   if (shown && !passes) {
-    node = nodeOf(el, role, tag, bare, hidden, unseen, s, contents ? tag !== 'slot' : tag === 'area' || large, c, off);
+    node = nodeOf(el, role, tag, bare, hidden, unseen, s, contents ? !filled : tag === 'area' || large, c, off);
     if (look.a.boxes && rect) node.b = boxIn(el, rect, look.a.at);
     into.c.push(node);
   }
   const at = node ?? into, block = display !== 'inline' || tag === 'br', laid = rendered && (bare || s.contentVisibility !== 'hidden');
-  if (block && !contents) fact.blocky = true;
+  if (block) fact.blocky = true;
   const ask = !html, named = !bare && hasNameAttribute(el), naming = namedByContent.has(role);
   if (block && (node ? node.typed : into.c.at(-1) !== ' ')) at.c.push(' '); // the texts of a node are apart from others anyway
   look.deep++;
@@ -112,7 +113,7 @@ const growElement = (into, el, c) => {
     let text = growInside(at, el, tag, inner, bare, html, fact);
     if (look.mixed && look.gap) text = null;
     look.naming = was; look.mixed = mixed; look.gap = gap;
-    const special = text === null || hidden || !html || named || specialTags.has(tag) || specialRoles.has(kind) || !bare && dom.hasAttribute(el, 'aria-owns');
+    const special = text === null || hidden || !html || named || specialTags.has(tag) || specialRoles.has(kind) || tag === 'table' || wordsForItself(kind) || !bare && dom.hasAttribute(el, 'aria-owns');
     if (hidden) fact.text = '';
     else if (!special) { fact.text = text; if (text !== '') fact.told = true; }
   }
@@ -120,11 +121,11 @@ const growElement = (into, el, c) => {
   if (block && !node && into.c.at(-1) !== ' ') into.c.push(' ');
   if (tag === 'br' && node) into.c.splice(into.c.indexOf(node), 1, ' ');
   // What nothing says a name for has none.
-  if (node && !hidden && !(bare && role === 'generic') && (naming || named || !html || ownNames.has(tag) || typedIn.has(role))) node.name = nameOfNode(el, role, tag, fact, look);
+  if (node && !hidden && !(bare && html && role === 'generic') && (naming || named || !html || ownNames.has(tag) || typedIn.has(role))) node.name = nameOfNode(el, role, tag, fact, look);
   if (node?.h !== undefined && tidy(node.h) === node.name) node.h = undefined;
   return gives;
 };
-const saysOneText = (el) => { const n = dom.first(el); return n !== null && dom.type(n) === 3 && dom.next(n) === null && !rootIn(el); };
+const saysOneText = (el) => { const n = dom.first(el); return n !== null && dom.type(n) === 3 && dom.next(n) === null; };
 // An element may have a closed shadow root that the browser was not asked for yet.
 const mayHost = (el, tag) => !rootIn(el) && !askedAbout.has(el) && (tag.includes('-') || `${el.computedStyleMap().get('height')}` === 'auto');
 // A name that comes from what is in the element alone is known by now.
@@ -136,7 +137,7 @@ const neverPlaced = new Set('inline inline-block inline-flex inline-grid inline-
 const bareRoles = new Map();
 const roleOfBare = (el, tag, fact) => {
   let role = bareRoles.get(tag);
-  if (role === undefined) bareRoles.set(tag, (role = tag === 'iframe' || tag === 'frame' || tag === 'form' || tag === 'svg' || tag === 'math' || Object.hasOwn(dependent, tag) ? '' : Object.hasOwn(plainRoles, tag) ? plainRoles[tag] : 'generic'));
+  if (role === undefined) bareRoles.set(tag, (role = tag === 'iframe' || tag === 'frame' || tag === 'form' || tag === 'svg' || tag === 'math' || Object.hasOwn(dependent, tag) || Object.hasOwn(shownByTag, tag) ? '' : Object.hasOwn(plainRoles, tag) ? plainRoles[tag] : 'generic'));
   return role === '' ? roleShown(el) : (fact.role = role);
 };
 const nameOfNode = (el, role, tag, fact, look) => {
@@ -177,7 +178,7 @@ const growChild = (at, n, c, reads, text) => {
   if (t === undefined) {
     if (!c.look.naming) return null;
     c.look.mixed = true;
-    t = alternative(n, { top: null, seen: new Set(), inside: true, look: c.look });
+    t = alternative(n, { top: null, seen: new Set(), inside: true, look: c.look, tree: true });
   }
   if (t !== '') return text + (fact.blocky ? ` ${t} ` : t);
   if (fact.blocky) c.look.gap = true;
@@ -323,6 +324,7 @@ const statesOf = (el, role, tag, off) => {
   return out;
 };
 // off is whether aria-disabled says so, of the element or of what is around it.
-const isDisabled = (el, tag, off) => off || ['button', 'input', 'select', 'textarea', 'option', 'optgroup'].includes(tag) && dom.matches(el, ':disabled');
+const isDisabled = (el, tag, off) => off || ['button', 'input', 'select', 'textarea'].includes(tag) && dom.matches(el, ':disabled') || ['option', 'optgroup'].includes(tag) && optionDisabled(el);
+const optionDisabled = (el) => dom.closest(el, 'option[disabled],optgroup[disabled]') !== null || (el = dom.closest(el, 'select')) !== null && !dom.hasAttribute(el, 'disabled') && dom.matches(el, ':disabled');
 const turnedOff = (el, off) => { const v = attr(el, 'aria-disabled')?.toLowerCase(); return v === 'true' || v !== 'false' && off; };
 const turnedOffAround = (el) => { for (let n = above(el); n && isElement(n); n = above(n)) { const v = attr(n, 'aria-disabled')?.toLowerCase(); if (v === 'true' || v === 'false') return v === 'true'; } return false; };
