@@ -160,12 +160,8 @@ func (s *Server) cancel(ctx *fasthttp.RequestCtx, account persistence.Account, i
 		return s.faults.Refuse(ctx, "cancel a task", err)
 	}
 	if !c.Found {
-		p, err := api.Ask(s.base, s.cfg.Actors, &api.Poll{TaskID: id, Account: access.ForActors(account)})
-		switch {
-		case err != nil:
-			return s.faults.Refuse(ctx, "cancel a task", err)
-		case p.Refusal != nil:
-			return answer.RefuseBy(p.Refusal)
+		if _, no := ask(s, ctx, s.base, "cancel a task", &api.Poll{TaskID: id, Account: access.ForActors(account)}); no != nil {
+			return no
 		}
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, cancelled{true, id, c.Found})

@@ -332,12 +332,5 @@ func (r *batchReader) change(to api.BatchChange) *answer.Refusal {
 }
 
 func (r *batchReader) ask(m api.Request[api.Batched]) (*api.Batched, *answer.Refusal) {
-	x, err := api.Ask(r.s.base, r.s.cfg.Actors, m)
-	switch {
-	case err != nil:
-		return nil, r.s.faults.Refuse(r.ctx, "make a batch", err)
-	case x.Refusal != nil:
-		return nil, answer.RefuseBy(x.Refusal)
-	}
-	return x, nil
+	return ask(r.s, r.ctx, r.s.base, "make a batch", m)
 }

@@ -59,12 +59,9 @@ func noBatch(id string) *answer.Refusal {
 
 // sendBatch answers with one batch.
 func (s *Server) sendBatch(ctx *fasthttp.RequestCtx, waiting context.Context, doing string, m api.Request[api.Batched]) *answer.Refusal {
-	x, err := api.Ask(waiting, s.cfg.Actors, m)
-	switch {
-	case err != nil:
-		return s.faults.Refuse(ctx, doing, err)
-	case x.Refusal != nil:
-		return answer.RefuseBy(x.Refusal)
+	x, no := ask(s, ctx, waiting, doing, m)
+	if no != nil {
+		return no
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, batchAnswer{true, answer.OfBatch(x.Batch)})
 	return nil
@@ -110,12 +107,9 @@ func (s *Server) listBatches(ctx *fasthttp.RequestCtx, account persistence.Accou
 	if len(faults) > 0 {
 		return answer.RefuseInvalid(faults...)
 	}
-	l, err := api.Ask(s.base, s.cfg.Actors, &api.ListBatches{Account: access.ForActors(account), After: after, Most: most})
-	switch {
-	case err != nil:
-		return s.faults.Refuse(ctx, "list the batches", err)
-	case l.Refusal != nil:
-		return answer.RefuseBy(l.Refusal)
+	l, no := ask(s, ctx, s.base, "list the batches", &api.ListBatches{Account: access.ForActors(account), After: after, Most: most})
+	if no != nil {
+		return no
 	}
 	list := batchList{Success: true, Batches: make([]*answer.Batch, len(l.Batches)), Next: l.Next}
 	for i := range l.Batches {
@@ -193,12 +187,9 @@ func (s *Server) streamItems(ctx *fasthttp.RequestCtx, m *api.ListBatchItems, mo
 		return noBatch(m.ID)
 	}
 	m.Most = min(itemsAtOnce, most)
-	first, err := api.Ask(s.base, s.cfg.Actors, m)
-	switch {
-	case err != nil:
-		return s.faults.Refuse(ctx, "read the results of a batch", err)
-	case first.Refusal != nil:
-		return answer.RefuseBy(first.Refusal)
+	first, no := ask(s, ctx, s.base, "read the results of a batch", m)
+	if no != nil {
+		return no
 	}
 	leave, no := s.waits.Take(m.Account.ID)
 	if no != nil {

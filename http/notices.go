@@ -90,12 +90,9 @@ func (s *Server) listNotices(ctx *fasthttp.RequestCtx, account persistence.Accou
 	if len(faults) > 0 {
 		return answer.RefuseInvalid(faults...)
 	}
-	l, err := api.Ask(s.base, s.cfg.Actors, m)
-	switch {
-	case err != nil:
-		return s.faults.Refuse(ctx, "list notices", err)
-	case l.Refusal != nil:
-		return answer.RefuseBy(l.Refusal)
+	l, no := ask(s, ctx, s.base, "list notices", m)
+	if no != nil {
+		return no
 	}
 	list := noticeList{Success: true, Notices: make([]answer.Notice, len(l.Notices)), Next: l.Next}
 	for i := range l.Notices {
@@ -110,12 +107,9 @@ func (s *Server) sendNotice(ctx *fasthttp.RequestCtx, doing, id string, m api.Re
 	if !answer.SaneID([]byte(id)) {
 		return answer.RefuseText(engine.CodeNotFound, fmt.Sprintf("There is no notice %q", lang.Short(id, 100)))
 	}
-	x, err := api.Ask(s.base, s.cfg.Actors, m)
-	switch {
-	case err != nil:
-		return s.faults.Refuse(ctx, doing, err)
-	case x.Refusal != nil:
-		return answer.RefuseBy(x.Refusal)
+	x, no := ask(s, ctx, s.base, doing, m)
+	if no != nil {
+		return no
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, noticeAnswer{true, answer.OfNotice(x.Notice)})
 	return nil
@@ -133,12 +127,9 @@ func (s *Server) redeliver(ctx *fasthttp.RequestCtx, account persistence.Account
 }
 
 func (s *Server) listEndpoints(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
-	l, err := api.Ask(s.base, s.cfg.Actors, &api.ListEndpoints{Account: access.ForActors(account)})
-	switch {
-	case err != nil:
-		return s.faults.Refuse(ctx, "list endpoints", err)
-	case l.Refusal != nil:
-		return answer.RefuseBy(l.Refusal)
+	l, no := ask(s, ctx, s.base, "list endpoints", &api.ListEndpoints{Account: access.ForActors(account)})
+	if no != nil {
+		return no
 	}
 	list := endpointList{Success: true, Endpoints: make([]answer.Endpoint, len(l.Endpoints))}
 	for i := range l.Endpoints {
@@ -150,12 +141,9 @@ func (s *Server) listEndpoints(ctx *fasthttp.RequestCtx, account persistence.Acc
 
 // sendEndpoint answers with one endpoint.
 func (s *Server) sendEndpoint(ctx *fasthttp.RequestCtx, doing string, m api.Request[api.EndpointChanged]) *answer.Refusal {
-	x, err := api.Ask(s.base, s.cfg.Actors, m)
-	switch {
-	case err != nil:
-		return s.faults.Refuse(ctx, doing, err)
-	case x.Refusal != nil:
-		return answer.RefuseBy(x.Refusal)
+	x, no := ask(s, ctx, s.base, doing, m)
+	if no != nil {
+		return no
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, endpointAnswer{true, answer.OfEndpoint(x.Endpoint)})
 	return nil
@@ -201,12 +189,9 @@ func (s *Server) rotateSecret(ctx *fasthttp.RequestCtx, account persistence.Acco
 }
 
 func (s *Server) sendSecret(ctx *fasthttp.RequestCtx, account persistence.Account, rotate bool) *answer.Refusal {
-	x, err := api.Ask(s.base, s.cfg.Actors, &api.NoticeSecret{Account: access.ForActors(account), Rotate: rotate})
-	switch {
-	case err != nil:
-		return s.faults.Refuse(ctx, "read the secret of notices", err)
-	case x.Refusal != nil:
-		return answer.RefuseBy(x.Refusal)
+	x, no := ask(s, ctx, s.base, "read the secret of notices", &api.NoticeSecret{Account: access.ForActors(account), Rotate: rotate})
+	if no != nil {
+		return no
 	}
 	a := secretAnswer{Success: true, Secret: x.Secret, Previous: x.Previous}
 	if x.Previous != "" {

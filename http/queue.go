@@ -45,12 +45,9 @@ func (s *Server) listQueue(ctx *fasthttp.RequestCtx, account persistence.Account
 	if len(faults) > 0 {
 		return answer.RefuseInvalid(faults...)
 	}
-	l, err := api.Ask(s.base, s.cfg.Actors, m)
-	switch {
-	case err != nil:
-		return s.faults.Refuse(ctx, "list the queue", err)
-	case l.Refusal != nil:
-		return answer.RefuseBy(l.Refusal)
+	l, no := ask(s, ctx, s.base, "list the queue", m)
+	if no != nil {
+		return no
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, queuedList{true, answer.QueuedTasks(l.Tasks, time.Now()), l.Next})
 	return nil
@@ -67,12 +64,9 @@ func (s *Server) sendAgain(ctx *fasthttp.RequestCtx, account persistence.Account
 	if s.Drains() {
 		return answer.Refuse(engine.CodeDraining)
 	}
-	x, err := api.Ask(s.base, s.cfg.Actors, &api.SendAgain{TaskID: id, Account: access.ForActors(account)})
-	switch {
-	case err != nil:
-		return s.faults.Refuse(ctx, "send a task again", err)
-	case x.Refusal != nil:
-		return answer.RefuseBy(x.Refusal)
+	x, no := ask(s, ctx, s.base, "send a task again", &api.SendAgain{TaskID: id, Account: access.ForActors(account)})
+	if no != nil {
+		return no
 	}
 	answer.SendJSON(ctx, fasthttp.StatusAccepted, answer.OfQueued(x))
 	return nil

@@ -71,12 +71,9 @@ func noSchedule(id string) *answer.Refusal {
 
 // sendSchedule answers with one schedule.
 func (s *Server) sendSchedule(ctx *fasthttp.RequestCtx, status int, doing string, whole bool, m api.Request[api.Scheduled]) *answer.Refusal {
-	x, err := api.Ask(s.base, s.cfg.Actors, m)
-	switch {
-	case err != nil:
-		return s.faults.Refuse(ctx, doing, err)
-	case x.Refusal != nil:
-		return answer.RefuseBy(x.Refusal)
+	x, no := ask(s, ctx, s.base, doing, m)
+	if no != nil {
+		return no
 	}
 	answer.SendJSON(ctx, status, scheduleAnswer{true, answer.OfSchedule(x.Schedule, whole)})
 	return nil
@@ -281,12 +278,9 @@ func readName(d *lang.Decoder, n *lang.Node, most int) string {
 }
 
 func (s *Server) listSchedules(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
-	l, err := api.Ask(s.base, s.cfg.Actors, &api.ListSchedules{Account: access.ForActors(account)})
-	switch {
-	case err != nil:
-		return s.faults.Refuse(ctx, "list schedules", err)
-	case l.Refusal != nil:
-		return answer.RefuseBy(l.Refusal)
+	l, no := ask(s, ctx, s.base, "list schedules", &api.ListSchedules{Account: access.ForActors(account)})
+	if no != nil {
+		return no
 	}
 	list := scheduleList{Success: true, Schedules: make([]*answer.Schedule, len(l.Schedules))}
 	for i := range l.Schedules {
@@ -324,12 +318,8 @@ func (s *Server) removeSchedule(ctx *fasthttp.RequestCtx, account persistence.Ac
 	if !answer.SaneID([]byte(id)) {
 		return noSchedule(id)
 	}
-	x, err := api.Ask(s.base, s.cfg.Actors, &api.ChangeSchedule{Account: access.ForActors(account), ID: id, Change: api.ScheduleRemove})
-	switch {
-	case err != nil:
-		return s.faults.Refuse(ctx, "remove a schedule", err)
-	case x.Refusal != nil:
-		return answer.RefuseBy(x.Refusal)
+	if _, no := ask(s, ctx, s.base, "remove a schedule", &api.ChangeSchedule{Account: access.ForActors(account), ID: id, Change: api.ScheduleRemove}); no != nil {
+		return no
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, scheduleRemoved{true, id})
 	return nil

@@ -148,3 +148,6 @@ type Account struct {
 	ID   string      `json:"ID"`
 	Plan engine.Plan `json:"Plan"`
 }
+
+func (e *Executed) Refused() *Refusal { return e.Refusal }
+func (s *Started) Refused() *Refusal  { return s.Refusal }

@@ -46,3 +46,5 @@ var _ = define(definition[Follow, Followed]{
 		lost:   func(p *Polled) *Followed { return &Followed{Status: p.Status, Refusal: p.Refusal} },
 	},
 })
+
+func (f *Followed) Refused() *Refusal { return f.Refusal }

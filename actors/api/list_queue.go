@@ -57,3 +57,5 @@ var (
 	_ = define(definition[ListQueue, QueueListed]{failed: func(_ *ListQueue, no *Refusal) *QueueListed { return &QueueListed{Refusal: no} }})
 	_ = define(definition[SendAgain, Started]{number: 50, reply: 3, queue: true, takes: func(*SendAgain) time.Duration { return WriteTimeout }, failed: func(m *SendAgain, no *Refusal) *Started { return &Started{TaskID: m.TaskID, Refusal: no} }})
 )
+
+func (q *QueueListed) Refused() *Refusal { return q.Refusal }

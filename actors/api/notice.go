@@ -154,3 +154,9 @@ var (
 	_ = define(definition[ChangeEndpoint, EndpointChanged]{failed: unchanged[ChangeEndpoint]})
 	_ = define(definition[NoticeSecret, NoticeSecretTold]{failed: func(_ *NoticeSecret, no *Refusal) *NoticeSecretTold { return &NoticeSecretTold{Refusal: no} }})
 )
+
+func (n *NoticesListed) Refused() *Refusal    { return n.Refusal }
+func (n *Noticed) Refused() *Refusal          { return n.Refusal }
+func (n *EndpointsListed) Refused() *Refusal  { return n.Refusal }
+func (n *EndpointChanged) Refused() *Refusal  { return n.Refusal }
+func (n *NoticeSecretTold) Refused() *Refusal { return n.Refusal }

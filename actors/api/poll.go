@@ -59,3 +59,5 @@ var _ = define(definition[Poll, Polled]{
 		lost:   func(p *Polled) *Polled { return p },
 	},
 })
+
+func (p *Polled) Refused() *Refusal { return p.Refusal }

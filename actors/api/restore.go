@@ -21,3 +21,5 @@ type Restored struct {
 func (*Restore) reply(*Restored) {}
 
 var _ = define(definition[Restore, Restored]{number: 38, reply: 39})
+
+func (r *Restored) Refused() *Refusal { return r.Refusal }

@@ -153,3 +153,6 @@ var (
 	_ = define(definition[GetSchedule, Scheduled]{failed: unscheduled[GetSchedule]})
 	_ = define(definition[ListSchedules, SchedulesListed]{failed: func(_ *ListSchedules, no *Refusal) *SchedulesListed { return &SchedulesListed{Refusal: no} }})
 )
+
+func (s *Scheduled) Refused() *Refusal       { return s.Refusal }
+func (s *SchedulesListed) Refused() *Refusal { return s.Refusal }
