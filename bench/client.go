@@ -40,6 +40,21 @@ func (c *client) poll(task string) (answer, error) {
 	return c.send(http.MethodGet, c.url+"/get-result?wait=60000&taskId="+task, nil)
 }
 
+// capacity is how many workers a service has, and how many of them are free.
+func (c *client) capacity() (now struct{ Workers, Online int }, err error) {
+	req, err := http.NewRequestWithContext(c.ctx, http.MethodGet, c.url+"/capacity", nil)
+	if err != nil {
+		return now, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	res, err := c.http.Do(req)
+	if err != nil {
+		return now, err
+	}
+	defer res.Body.Close()
+	return now, json.NewDecoder(res.Body).Decode(&now)
+}
+
 func (c *client) send(method, url string, body io.Reader) (a answer, err error) {
 	req, err := http.NewRequestWithContext(c.ctx, method, url, body)
 	if err != nil {

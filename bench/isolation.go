@@ -9,11 +9,6 @@ import (
 // runIsolation measures the levels of isolation beside each other, and beside pages that
 // nobody cleans.
 func runIsolation(b *bench, p *part) error {
-	level := func(name string) kind {
-		return kind{"troupe, --isolation " + name, func(b *bench, n int) (*side, error) {
-			return startServiceWith(b, n, "--isolation", name)
-		}}
-	}
 	kinds := []kind{level("task"), level("account"), level("none"), rawNever}
 	if b.withPeers {
 		kinds = append(kinds, puppeteerWarm)
@@ -35,6 +30,39 @@ func runIsolation(b *bench, p *part) error {
 		p.say("### %s", clientsOf(g.n))
 		p.add(g.table(r, true))
 	}
+	return nil
+}
+
+func level(name string) kind {
+	return kind{"troupe, --isolation " + name, func(b *bench, n int) (*side, error) {
+		return startServiceWith(b, n, "--isolation", name)
+	}}
+}
+
+// maxKept is how much longer W3 may take in a context that is kept and cleared than with
+// a client that clears nothing.
+const maxKept = 1.45
+
+// runPauses measures W3 with pauses in a context that is kept, start by start.
+func runPauses(b *bench, p *part) error {
+	w := works[slices.IndexFunc(works, func(w work) bool { return w.name == "W3" })]
+	r, err := comparePair(b, w, rawNever, level("account"))
+	if err != nil {
+		return err
+	}
+	p.say("%s", origin(b))
+	p.say("W3 on both sides with one worker each, one task right after the other and the first side changing, %d ms between two. Medians of each start, in ms.", pairIdle.Milliseconds())
+	t := table{head: []string{"start", r.names[0], r.names[1], "ratio", "aim"}}
+	each := len(r.times[0]) / len(r.starts)
+	for n := range r.starts {
+		var mid [2]float64
+		for i := range mid {
+			mid[i] = ms(at(slices.Sorted(slices.Values(r.times[i][n*each:(n+1)*each])), 50))
+		}
+		ratio := mid[1] / mid[0]
+		t.row(fmt.Sprint(n+1), f1(mid[0]), f1(mid[1]), f2(ratio), verdict(ratio, maxKept, "at most %.2f ×"))
+	}
+	p.add(t)
 	return nil
 }
 

@@ -32,7 +32,7 @@ func documentOf(part string) string {
 		return "docs/security.md"
 	case "agents":
 		return "docs/agents.md"
-	case "isolation", "context":
+	case "isolation", "pauses", "context":
 		return "docs/decisions/0033-isolation-as-a-choice.md"
 	case loadPart, "http", "steps", "builds", "frames", "blocked":
 		return "docs/decisions/0017-what-a-task-costs.md"
@@ -55,6 +55,7 @@ var measurements = []measurement{
 	{"builds", runBuilds, true},
 	{"frames", runFrames, true},
 	{"isolation", runIsolation, true},
+	{"pauses", runPauses, true},
 	{"context", runContext, true},
 	{"pages", runPages, true},
 	{"workers", runWorkers, true},
@@ -64,7 +65,7 @@ var measurements = []measurement{
 func main() {
 	var (
 		b       = &bench{command: spelled(os.Args[1:])}
-		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds, frames, blocked, isolation, context, pages, workers, agents; default: the first five, and blocked")
+		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds, frames, blocked, isolation, pauses, context, pages, workers, agents; default: the first five, and blocked")
 		write   = flag.String("write", "", "put the results into this document, between its marks; those without marks there go to their own documents")
 		isRaw   = flag.Bool("raw", false, "be the raw client (used by this program itself)")
 		clean   = flag.Bool("clean", false, "with -raw: replace the context after each task")
@@ -85,7 +86,7 @@ func main() {
 	flag.BoolVar(&b.calls, "calls", false, "with agents: show each call")
 	flag.StringVar(&b.tool, "tool", "", "with agents: only this tool")
 	flag.IntVar(&b.rounds, "rounds", 3, "with tasks, isolation, context, pages and workers: how often each side takes its turn")
-	flag.IntVar(&b.starts, "starts", 8, "with watched, proxy, builds, frames and blocked: how often both sides are started")
+	flag.IntVar(&b.starts, "starts", 8, "with watched, proxy, builds, frames, blocked and pauses: how often both sides are started")
 	flag.IntVar(&b.tasks, "tasks", 10000, "with flat: how many")
 	flag.DurationVar(&b.idle, "idle", 200*time.Millisecond, "time between two tasks, as real clients leave it")
 	flag.Parse()
@@ -124,7 +125,7 @@ func measureAll(b *bench, only, write string) (err error) {
 	}
 	for _, name := range chosen {
 		if !slices.ContainsFunc(measurements, func(m measurement) bool { return m.name == name }) {
-			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds, frames, blocked, isolation, context, pages, workers or agents", name)
+			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds, frames, blocked, isolation, pauses, context, pages, workers or agents", name)
 		}
 	}
 	if b.dir, err = os.MkdirTemp("", "troupe-bench"); err != nil {

@@ -121,19 +121,16 @@ func startServiceWith(b *bench, n int, flags ...string) (*side, error) {
 	return s, nil
 }
 
-// ready waits until the service has a browser.
+// ready waits until all workers of the service have a browser. It is ready for clients
+// when one has, and a task that finds no free worker is refused.
 func ready(s *side) error {
-	base := strings.TrimSuffix(s.clients[0].url, "/v1")
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		res, err := http.Get(base + "/readyz")
-		if err == nil {
-			res.Body.Close()
-			if res.StatusCode == http.StatusOK {
-				return nil
-			}
+		now, err := s.client(0).capacity()
+		if err == nil && now.Workers > 0 && now.Online == now.Workers {
+			return nil
 		}
 		if time.Now().After(end) {
-			return errors.New("starting the service: it is not ready after 30 s")
+			return fmt.Errorf("starting the service: %d of %d workers are free after 30 s", now.Online, now.Workers)
 		}
 	}
 }

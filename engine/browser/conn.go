@@ -183,7 +183,9 @@ func (s *session) send(method string, params any) *pending {
 	c := s.conn
 	p := &pending{conn: c, on: s.id, name: method, reply: make(chan *message, 1)}
 	m := &cdproto.Message{SessionID: s.id, Method: cdproto.MethodType(method)}
-	if params != nil {
+	if b, encoded := params.(jsonv2.Value); encoded {
+		m.Params = b
+	} else if params != nil {
 		b, err := jsonv2.Marshal(params, chromedp.DefaultMarshalOptions)
 		if err != nil {
 			p.reply <- &message{Message: cdproto.Message{Error: &cdproto.Error{Message: fmt.Sprintf("encoding %s: %v", method, err)}}}
@@ -223,6 +225,17 @@ func (p *pending) wait(ctx context.Context, res any) error {
 		delete(p.conn.waiting, p.id)
 		p.conn.mu.Unlock()
 		return context.Cause(ctx)
+	}
+}
+
+// await waits until there is an answer, or none will come, and leaves it to wait.
+func (p *pending) await(ctx context.Context) {
+	select {
+	case m, ok := <-p.reply:
+		if ok {
+			p.reply <- m
+		}
+	case <-ctx.Done():
 	}
 }
 

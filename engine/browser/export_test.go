@@ -71,6 +71,7 @@ func (t *Tab) Perceive(ctx context.Context) ([]Perceived, error) {
 		return nil, err
 	}
 	t.Script.give(at, hands)
+	t.Script.give(at, tools)
 	t.Script.give(at, eyes)
 	err = t.Script.evaluate(ctx, `JSON.stringify([...document.querySelectorAll('[data-n]')].map((el) => ({N: el.getAttribute('data-n'), Role: roleOf(el), Name: accName(el), Hidden: unperceived(el), HTML: el.outerHTML.slice(0, 300)})))`, &all)
 	if err != nil {

@@ -101,6 +101,7 @@ func (ps *PageScript) askOwner(ctx context.Context, fn string, arg, out any) err
 		return err
 	}
 	ps.parent.give(owner.in, hands)
+	ps.parent.give(owner.in, tools)
 	yes := true
 	call := owner.in.s.send(runtime.CommandCallFunctionOn, runtime.CallFunctionOnParams{
 		FunctionDeclaration: "function(a){return " + object + "." + fn + "(this,a)}", ObjectID: owner.id,

@@ -272,8 +272,13 @@ func (in *Input) await(ctx context.Context, doing string, sent ...*pending) erro
 	return err
 }
 
-// awaitEach is settle that also says how many of the events are over.
+// awaitEach is await that also says how many of the events are over. The browser answers
+// them in turn, so the last answer is waited for first: to be woken by each takes longer
+// than to type.
 func (in *Input) awaitEach(ctx context.Context, doing string, sent ...*pending) (int, error) {
+	if len(sent) > 1 {
+		sent[len(sent)-1].await(ctx)
+	}
 	for i, p := range sent {
 		err := p.wait(ctx, nil)
 		switch {

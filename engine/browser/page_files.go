@@ -5,16 +5,22 @@ import (
 	_ "embed"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/runtime"
 )
 
 // The page side. Each file says what it takes and returns; together they make
 // the one object T of our world. The ground is what a first look needs, and common what
 // goes on from there. A main document gets both at once; one of a frame in a process of
 // its own, where nothing is compiled yet, gets the ground, and the common part when it
-// asks for it. Hands are sent to a document when something in it is first to be seen to
-// or touched, and eyes, with the hands, when something is pointed at by what a person
-// perceives. The readers, with both, are for what reads a whole document, and the survey
+// asks for it. Hands are sent to a document when something in it is first aimed at, filled
+// or given the focus, and tools, with the hands, for all else that sees to an element. Eyes,
+// with both, are for what is pointed at by what a person perceives. The readers, with all
+// three, are for what reads a whole document, and the survey
 // for snapshots and the references that they give. Each document pays for every byte of
 // its script.
 var (
@@ -59,6 +65,8 @@ var (
 	takenJS string
 	//go:embed js/act.js
 	actJS string
+	//go:embed js/choose.js
+	chooseJS string
 	//go:embed js/selection.js
 	selectionJS string
 	//go:embed js/drop.js
@@ -111,21 +119,25 @@ var (
 	// All are scripts and not functions, so that each knows the names of the ones
 	// before. Where one is there already, its names are taken, and nothing
 	// of it runs again.
-	ground = "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, settleJS, findJS, firstJS) +
-		"Object.defineProperty(globalThis,'" + object + "',{value:T})\n"
-	common = &part{lean(seekJS, readJS, pageJS, calmJS, rehearseJS)}
-	whole  = ground + common.script
-	hands  = &part{lean(reachJS, placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS)}
-	eyes   = &part{lean(eachJS, rolesJS, pointingJS, statesJS, shownJS, nearJS)}
+	ground = &part{script: "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, settleJS, findJS, firstJS) +
+		"Object.defineProperty(globalThis,'" + object + "',{value:T})\n"}
+	common = &part{script: lean(seekJS, readJS, pageJS, calmJS, rehearseJS)}
+	whole  = &part{script: ground.script + common.script}
+	hands  = &part{script: lean(reachJS, placeJS, freeJS, guardJS, fillJS, takenJS, actJS)}
+	// tools are what the hands need for less frequent actions.
+	tools = &part{script: lean(findbyJS, viewJS, chooseJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS)}
+	eyes  = &part{script: lean(eachJS, rolesJS, pointingJS, statesJS, shownJS, nearJS)}
 	// survey is what a snapshot needs, and readers what reads a whole document.
-	survey  = &part{lean(refsJS, treeJS, distilJS)}
-	readers = &part{lean(markdownJS, tablesJS, aboutPageJS, typedJS, schemaJS)}
+	survey  = &part{script: lean(refsJS, treeJS, distilJS)}
+	readers = &part{script: lean(markdownJS, tablesJS, aboutPageJS, typedJS, schemaJS)}
 
 	// grounded finds a call for which the ground does, or which asks for what it lacks.
-	grounded = regexp.MustCompile(`^` + object + `\.(?:run\('(?:` + (&part{ground}).functions() + `)'|never\(|stay\()`)
+	grounded = regexp.MustCompile(`^` + object + `\.(?:run\('(?:` + ground.functions() + `)'|never\(|stay\()`)
 	// handy finds a call of a function of the hands, alone or as a part of a call
 	// that does several things. Within texts its quotes would be written as \".
 	handy = regexp.MustCompile(`^` + object + `\.run\('(?:(?:` + hands.functions() + `)'|(?:batch|loop)',.*\["(?:` + hands.functions() + `)",)`)
+	// tooled finds a call that needs the tools.
+	tooled = regexp.MustCompile(`^` + object + `\.run\('(?:(?:` + tools.functions() + `)'|(?:batch|loop)',.*\["(?:` + tools.functions() + `)",)`)
 	// focusing finds a call that gives the focus to something, or finds where it will be
 	// clicked.
 	focusing = regexp.MustCompile(`^` + object + `\.run\('(?:point|fill|focus|check|select|drag|lift|clickByScript|selectText)'`)
@@ -139,7 +151,27 @@ var (
 )
 
 // part is a part of the page script that a document gets when it needs it.
-type part struct{ script string }
+type part struct {
+	script string
+
+	once    sync.Once
+	command []byte // the beginning of the parameters that run it
+}
+
+// runIn is the parameters of Runtime.evaluate that run the part in a world. The script
+// is long and always the same, so it is written as JSON once. It ends with a number: the
+// browser would keep a handle of what it gives otherwise.
+func (p *part) runIn(id runtime.ExecutionContextID) jsonv2.Value {
+	p.once.Do(func() {
+		text, err := jsonv2.Marshal(p.script + "0")
+		if err != nil {
+			panic(err)
+		}
+		p.command = append(append([]byte(`{"expression":`), text...), `,"contextId":`...)
+	})
+	b := make([]byte, 0, len(p.command)+24)
+	return append(strconv.AppendInt(append(b, p.command...), int64(id), 10), '}')
+}
 
 // functions are the names of what a part puts into T.
 func (p *part) functions() string {

@@ -219,9 +219,13 @@ func (ps *PageScript) evaluateAs(ctx context.Context, expr string, person bool, 
 	}
 	read, surveys := studious.MatchString(expr), surveying.MatchString(expr)
 	see := read || surveys || perceiving.MatchString(expr)
-	if see || handy.MatchString(expr) {
+	tool := see || tooled.MatchString(expr)
+	if tool || handy.MatchString(expr) {
 		ps.give(at, hands)
 		ps.tab.context.handles()
+	}
+	if tool {
+		ps.give(at, tools)
 	}
 	if see {
 		ps.give(at, eyes)

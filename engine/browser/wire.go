@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 
 	"github.com/chromedp/cdproto"
@@ -61,13 +62,19 @@ func (w *wire) Close() {
 	})
 }
 
-// write takes a message to be sent: see flush.
+// write takes a command to be sent: see flush. Its parameters are JSON already, and long
+// where they are the page script, so they are not encoded once more. Methods and sessions
+// have names of letters and digits.
 func (w *wire) write(m *cdproto.Message) error {
-	b, err := jsonv2.Marshal(m, chromedp.DefaultMarshalOptions)
-	if err != nil {
-		return fmt.Errorf("encoding a message: %w", err)
+	w.out = strconv.AppendInt(append(w.out, `{"id":`...), m.ID, 10)
+	if m.SessionID != "" {
+		w.out = append(append(append(w.out, `,"sessionId":"`...), m.SessionID...), '"')
 	}
-	w.out = append(append(w.out, b...), 0)
+	w.out = append(append(append(w.out, `,"method":"`...), m.Method...), '"')
+	if m.Params != nil {
+		w.out = append(append(w.out, `,"params":`...), m.Params...)
+	}
+	w.out = append(w.out, '}', 0)
 	if len(w.out) < batchSize {
 		return nil
 	}

@@ -102,8 +102,8 @@ func (ps *PageScript) install(at world) world {
 }
 
 // run sends a part of the page script without waiting for it.
-func (w world) run(part string) {
-	w.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: part, ContextID: w.id})
+func (w world) run(p *part) {
+	w.s.send(runtime.CommandEvaluate, p.runIn(w.id))
 }
 
 // give sends a part of the page script to a document that has got those before and not
@@ -124,7 +124,7 @@ func (ps *PageScript) give(at world, p *part) {
 	if p == hands { // with the guard's way to report
 		at.s.send(runtime.CommandAddBinding, runtime.AddBindingParams{Name: tellBinding, ExecutionContextName: worldName})
 	}
-	at.run(p.script)
+	at.run(p)
 }
 
 // forget drops our world: the next call makes it anew.

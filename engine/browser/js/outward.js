@@ -60,7 +60,3 @@ const scrollTo = (f, p, part) => {
     dom.scrollBy(b, { left: at.x - seen.left - seen.width * part, top: at.y - seen.top - seen.height * part, behavior: 'instant' });
   }
 };
-
-// T.show(function, frame): what a call of a function in the frame needs here.
-T.show = (fn, f) => { if (f && touching.has(fn)) intoView(f); };
-const touching = new Set(['point', 'fill', 'focus', 'check', 'select', 'fileInput', 'drag', 'box', 'clickByScript', 'lift', 'selectText']);

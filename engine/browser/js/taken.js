@@ -33,22 +33,7 @@ const attend = (el, a, others = 0) => {
   const on = (e) => {
     if (!e.isTrusted) return;
     if (now() > until) return unattend();
-    const there = attached(el), down = e.type === 'keydown';
-    if (!there && (w.lost || nowhere(dom.doc(el)))) {
-      e.preventDefault();
-      e.stopImmediatePropagation();
-      if (down) w.lost++;
-    }
-    if (e.key === 'Enter' && there && !w.lost) ended(w, e.type);
-    if (down) return;
-    if (there) {
-      const to = e.target === el ? el : e.composedPath()[0]; // whoever hands the focus on has done so by now
-      if (!w.into.includes(to) && w.into.length < longest) w.into.push(to);
-      w.moved ||= textIn(el) !== before;
-    }
-    if (--w.left > 0) return;
-    unattend();
-    globalThis[T.tell]((taken(w) ? 'typed ' : 'doubt ') + w.id);
+    follows(w, e);
   };
   const hear = (type) => { if (!heard.has(type)) { heard.add(type); dom.listen(view, type, on, true); } };
   // Each event that is listened to is a cost for each character. Keys that go down
@@ -63,6 +48,27 @@ const attend = (el, a, others = 0) => {
     unattend = () => {};
   };
   return true;
+};
+
+// follows sees one event of a key, and with the last of them tells what has come of the
+// text.
+const follows = (w, e) => {
+  const el = w.el, there = attached(el), down = e.type === 'keydown';
+  if (!there && (w.lost || nowhere(dom.doc(el)))) {
+    e.preventDefault();
+    e.stopImmediatePropagation();
+    if (down) w.lost++;
+  }
+  if (e.key === 'Enter' && there && !w.lost) ended(w, e.type);
+  if (down) return;
+  if (there) {
+    const to = e.target === el ? el : e.composedPath()[0]; // whoever hands the focus on has done so by now
+    if (!w.into.includes(to) && w.into.length < longest) w.into.push(to);
+    w.moved ||= textIn(el) !== w.before;
+  }
+  if (--w.left > 0) return;
+  unattend();
+  globalThis[T.tell]((taken(w) ? 'typed ' : 'doubt ') + w.id);
 };
 
 // attendKey follows one key that writes a character into a field: whether that has

@@ -1,0 +1,183 @@
+// Acting on controls in other ways than with a pointer that is aimed, and what has to
+// be true of them before that.
+
+// T.clickByScript({t, in, times, right, held}): the way out for an element that stays
+// covered. held are the modifiers' bits.
+T.clickByScript = (a) => withFirst(a, (el) => {
+  const p = viewOf(el), held = (bit) => ((a.held || 0) & bit) !== 0;
+  const send = (type, detail, more) => dom.dispatch(el, new p.MouseEvent(type, { bubbles: true, cancelable: true, composed: true, view: p, detail, altKey: held(1), ctrlKey: held(2), metaKey: held(4), shiftKey: held(8), ...more }));
+  if (a.right) {
+    for (const type of ['mousedown', 'contextmenu', 'mouseup', 'auxclick']) send(type, type === 'contextmenu' ? 0 : 1, { button: 2, buttons: type === 'mousedown' || type === 'contextmenu' ? 2 : 0 });
+    return done;
+  }
+  for (let n = 1; n <= a.times; n++) {
+    if (isHTML(el) && !a.held) dom.clickByScript(el);
+    else send('click', n);
+    if (n === 2) send('dblclick', n);
+  }
+  return done;
+});
+
+// leadsElsewhere reports whether a click at something in a label is not passed on
+// to the label's control: a link to the terms does what it does.
+const leadsElsewhere = (top, label) => {
+  const n = is(label, 'label') && dom.closest(top, 'a[href],button,input,select,textarea,summary,[role=button],[role=link]');
+  return !!n && n !== label.control && within(n, label);
+};
+
+// inReach reports whether some of an element is where it can be scrolled to.
+const inReach = (el) => { intoView(el); return points(el).length > 0; };
+
+// What check and uncheck work on: the control, of a label its control.
+const checkable = (el) => {
+  const c = is(el, 'label') && el.control ? el.control : el;
+  if (is(c, 'input') && ['checkbox', 'radio'].includes(dom.inputType(c))) return c;
+  if (['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio', 'option'].includes(dom.attribute(c, 'role'))) return c;
+  const inner = query(c, 'css', 'input[type=checkbox],input[type=radio],[role=checkbox],[role=radio],[role=switch]');
+  return inner.length === 1 ? inner[0] : null;
+};
+const said = (c) => (dom.attribute(c, 'aria-checked') ?? dom.attribute(c, 'aria-selected')) === 'true';
+const isChecked = (c) => (is(c, 'input') && !speaking.has(c) ? c.checked : said(c));
+
+// What controls said before they were clicked, and those that say something else
+// since then: a page that switches them itself may keep the browser from doing so,
+// and what it draws is what it says.
+const saidBefore = new WeakMap(), speaking = new WeakSet();
+
+// What stands for a box that nobody can see: the nearest element around it that can
+// be seen and holds no other, or else the one that was named.
+const standsFor = (c, el, seen) => {
+  let n = above(c);
+  for (let i = 0; i < 2 && n && isElement(n) && query(n, 'css', 'input,button,select,textarea').length === 1; i++, n = above(n)) if (seen(n)) return n;
+  return seen(el) ? el : c;
+};
+const noCheckbox = (a, el, why) => {
+  why.e = `is ${an(nameOf(el))}, not a checkbox, a radio button or a switch`;
+  return unmade(el) ? undefined : fail('invalid_value', `Element "${a.t.a}" ${why.e}`);
+};
+
+// T.check({t, in, ms, want}): {done} when it is so already, else the point to
+// click: on the control, or on its label when the control cannot be seen.
+T.check = (a) => {
+  const look = pointer(a);
+  return withAimed(a, (el, why) => {
+    const c = checkable(el);
+    if (!c) return noCheckbox(a, el, why);
+    if (isChecked(c) === a.want) return { v: { done: true } };
+    if (!a.want && is(c, 'input') && dom.inputType(c) === 'radio') return fail('invalid_value', `Element "${a.t.a}" is a radio button: it is unchecked by checking another`);
+    why.e = disabledBecause(c);
+    if (why.e) return undefined;
+    const seen = (n) => hiddenBecause(n) === '' && !unseen(n);
+    const label = [...(c.labels || [])].find(seen);
+    saidBefore.set(c, said(c));
+    if (!label && hiddenBecause(c) !== '') return look(standsFor(c, el, seen), why, leadsElsewhere);
+    return look(!label || seen(c) && inReach(c) ? c : label, why, leadsElsewhere);
+  });
+};
+
+// T.checked({t, in, ms, want}): waits until the click has had its effect.
+T.checked = (a) => withFirst(a, (el, why) => {
+  const c = checkable(el);
+  if (!c) return noCheckbox(a, el, why);
+  if (isChecked(c) === a.want) return done;
+  if (saidBefore.get(c) === !a.want && said(c) === a.want) { speaking.add(c); return done; }
+  why.e = a.want ? 'was clicked but is not checked' : 'was clicked but is still checked';
+  return undefined;
+});
+
+const short = (s) => upTo(s.trim().replace(/\s+/g, ' '), 40);
+
+// T.select({t, in, ms, by, value}): selects an option of a select element.
+T.select = (a) => withFirst(a, (host, why) => {
+  const el = is(host, 'label') && host.control ? host.control : host;
+  if (!is(el, 'select')) return fail('invalid_value', `Element is not a SELECT element: "${a.t.a}" is ${an(nameOf(el))}`);
+  why.e = disabledBecause(el);
+  if (why.e) return undefined;
+  const options = [...el.options];
+  const text = (o) => (o.label || o.text).trim().replace(/\s+/g, ' ');
+  const wanted = a.value.trim().replace(/\s+/g, ' ');
+  const o = a.by === 'index' ? options[Number(a.value)] : a.by === 'text'
+    ? options.find((o) => text(o) === wanted || o.text.trim() === wanted) : options.find((o) => o.value === a.value);
+  if (!o) {
+    const has = options.slice(0, 10).map((x, i) => (a.by === 'index' ? i : JSON.stringify(a.by === 'text' ? short(text(x)) : x.value))).join(', ') + (options.length > 10 ? ', …' : '');
+    why.c = 'invalid_value';
+    why.e = `has no option with ${a.by} "${a.value}"; has ${has || 'none'}`;
+    return undefined;
+  }
+  if (o.disabled || dom.matches(o, 'optgroup:disabled > option')) { why.c = 'invalid_value'; why.e = `has the option "${a.value}", but it is disabled`; return undefined; }
+  intoView(el);
+  focusOn(el);
+  const was = chosenIn(el), value = o.value;
+  if (el.multiple) o.selected = true; else dom.setSelectIndex(el, o.index);
+  changed(el);
+  return chose(a, el, o, value, was);
+});
+const chosenIn = (el) => [...dom.selected(el)].map((o) => short(o.label || o.text)).join(', ');
+
+// chose looks whether an option stays selected: a framework may draw the select anew,
+// and may put back what it had. A page gets three frames for that.
+const chose = async (a, el, o, value, was) => {
+  await undefined;
+  for (let i = 0; ; i++) {
+    if (gone()) return done;
+    let now = attached(el) ? el : undefined;
+    try { now ??= (search(a.t, a.in, {}, true) || []).find(isElement); } catch {}
+    now &&= is(now, 'label') ? now.control : now;
+    if (!now || !is(now, 'select')) return done; // it has done what it is for
+    const has = [...dom.selected(now)];
+    if (has.includes(o) || has.some((x) => x.value === value)) return done;
+    const state = has.length ? `has "${chosenIn(now)}" selected` : 'has nothing selected';
+    if (i === 3) return { ...done, w: [`"${a.t.a}" now ${state}: the page ${chosenIn(now) === was ? `has put that back after it was told of "${a.value}"` : 'has made that of the option'}`] };
+    await frame();
+  }
+};
+
+// pressable reports whether an element is, or stands in or around, what people press.
+const pressable = (el) => {
+  const s = 'button,input,label,summary,a[href],[role=button],[role=link],[role=menuitem]';
+  for (let n = el; n && isElement(n); n = above(n)) if (dom.matches(n, s)) return true;
+  return query(el, 'css', s, true).length > 0;
+};
+
+// T.fileInput({t, in, ms, count}): makes sure that files can be put there.
+// T.element() gives that element itself, for the browser. What is no field, but
+// might ask for files in another way, is named: {is}, and whether it is made to be
+// pressed: {button}.
+T.fileInput = (a) => withFirst(a, (el, why) => {
+  const isFile = (n) => n && is(n, 'input') && dom.inputType(n) === 'file';
+  const control = is(el, 'label') && el.control ? el.control : el;
+  const inner = isFile(control) ? [control] : query(el, 'css', 'input[type=file]');
+  if (inner.length !== 1) {
+    const field = is(control, 'select', 'textarea') || is(control, 'input') && !['button', 'submit', 'image'].includes(dom.inputType(control));
+    if (!inner.length && !field) return { v: { is: an(nameOf(el)), button: pressable(el) } };
+    return fail('invalid_value', `Element "${a.t.a}" is ${an(nameOf(el))}, not a file input` + (inner.length ? `: ${inner.length} of them are in it` : ''));
+  }
+  why.e = disabledBecause(inner[0]);
+  if (why.e) return undefined;
+  if (a.count > 1 && !inner[0].multiple && !inner[0].webkitdirectory) return fail('invalid_value', `Element "${a.t.a}" takes one file, not ${a.count}`);
+  chosenElement = inner[0];
+  return done;
+});
+
+// T.scrollTo({t, in, ms, block}): scrolls an element into view, in all that scrolls
+// around it.
+T.scrollTo = (a) => withFirst(a, async (el, why) => {
+  why.e = hiddenBecause(el);
+  if (why.e) return undefined;
+  for (let n = el; n; n = viewOf(n) === window ? null : viewOf(n).frameElement) {
+    dom.scrollIntoView(n, { block: n === el ? a.block : 'nearest', inline: 'nearest', behavior: 'instant' });
+  }
+  await frame(); // what the page loads when it is scrolled there is asked for by then
+  return done;
+});
+
+// T.hasFocus(): the name of what the keys go to, or null where nothing has the focus.
+T.hasFocus = async (a) => {
+  if (!(await settle(a))) return { n: true };
+  let el = dom.active(document);
+  for (let inner = el; inner; el = inner || el) {
+    const doc = is(inner, 'iframe', 'frame') && frameDocument(inner), shadow = rootIn(inner);
+    inner = doc ? dom.active(doc) : shadow ? dom.activeInShadow(shadow) : null;
+  }
+  return { v: !el || is(el, 'body', 'html') ? null : nameOf(el) };
+};
