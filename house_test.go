@@ -138,6 +138,7 @@ var drivers = map[string][]string{
 	"github.com/chromedp/":      {"engine/browser"},
 	"github.com/nats-io/":       {"cluster", "cluster/link", "cluster/member", "cluster/store"},
 	"github.com/minio/minio-go": {"persistence"},
+	"github.com/orcaman/":       {"actors"},
 	"github.com/robfig/":        {"actors/calendar"},
 	"github.com/valyala/":       {"http", "http/access", "http/admin", "http/answer", "http/live"},
 	"github.com/yuin/":          {"http/documents", "engine"}, // engine's tests read Markdown with it

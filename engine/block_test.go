@@ -33,6 +33,9 @@ func TestBlocksHaveABudget(t *testing.T) {
 		"break of the inner":  within(2, `{"while":{"condition":{"failure":["empty"]},"do":[{"break":true}]}}`),
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "loops that try" && name != "failures" {
+				need.All(t)
+			}
 			began := time.Now()
 			o := play(t, in, `{"timeout":120000,"actions":[`+list+`,{"wait":90000}]}`, TaskEnv{})
 			if o.End != EndStopped || len(o.Failures) == 0 || time.Since(began) > 80*time.Second {
@@ -69,6 +72,9 @@ func TestFunctionsHaveABudget(t *testing.T) {
 		"long texts in texts": `{"$length":"x${large}"}`,
 		"parts of values":     `"${list.0}"`,
 	} {
+		if name != "slow patterns" && !need.AllAsked() && !need.Named() {
+			continue
+		}
 		list := strings.Repeat(function+",", 5000)
 		began := time.Now()
 		o := play(t, in, `{"timeout":120000,"config":{"actionTimeout":60000},"actions":[`+large+`,{"set":{"list":["x","${large}"]}},{"set":{"x":[`+list[:len(list)-1]+`]}},{"getSavedData":"x"}]}`, TaskEnv{})
@@ -94,6 +100,7 @@ func TestValuesEndWithTheirTime(t *testing.T) {
 // TestRunningTasksHaveBounds: what a list bounds by its length, loops bound as they
 // run.
 func TestRunningTasksHaveBounds(t *testing.T) {
+	need.All(t)
 	in := newInstance(t)
 	url := serve(t, `<!doctype html><p id=p>x</p>`)
 	k := &kept{}

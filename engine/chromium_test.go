@@ -29,6 +29,7 @@ var shared struct {
 
 func TestMain(m *testing.M) {
 	wait.SideBySide(3)
+	need.Cases(30, 100)
 	flag.Parse()
 	look := leaks.Start()
 	code := m.Run()

@@ -16,6 +16,7 @@ import (
 	"github.com/ledongthuc/pdf"
 
 	"troupe/testkit/heap"
+	"troupe/testkit/need"
 )
 
 // printedPage is what an independent reader finds on a page of a PDF; sizes are in inches.
@@ -120,6 +121,7 @@ func TestPrintedBackground(t *testing.T) {
 // TestLargePDF: two hundred pages with pictures go through the service in pieces, and
 // what is beyond the limits is refused.
 func TestLargePDF(t *testing.T) {
+	need.All(t)
 	noise := make([]byte, 54+512*512*3)
 	rand.Read(noise)
 	copy(noise, "BM\x36\x00\x0c\x00\x00\x00\x00\x00\x36\x00\x00\x00\x28\x00\x00\x00\x00\x02\x00\x00\x00\x02\x00\x00\x01\x00\x18\x00\x00\x00\x00\x00\x00\x00\x0c\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")

@@ -6,13 +6,18 @@ import (
 	"testing"
 
 	"troupe/testkit/leaks"
+	"troupe/testkit/need"
 	"troupe/testkit/standalone"
+	"troupe/testkit/wait"
 )
 
 func TestMain(m *testing.M) {
 	if os.Getenv(queueService) != "" {
 		flag.Parse()
 		standalone.Run(serveQueue)
+	}
+	if !need.Race { // with it they compute more than they wait
+		wait.SideBySide(2)
 	}
 	look := leaks.Start()
 	os.Exit(look.End(m.Run()))

@@ -28,13 +28,22 @@ import (
 	"troupe/http"
 	"troupe/persistence"
 	"troupe/testkit"
+	"troupe/testkit/need"
 )
 
 // Further flags of the tests of the queue between processes.
 var (
-	queueTasks = flag.Int("queue-tasks", 3000, "tasks that are queued while the service is killed")
-	queueKills = flag.Int("queue-kills", 10, "how often the service is killed meanwhile")
+	queueTasks = flag.Int("queue-tasks", few(600, 3000), "tasks that are queued while the service is killed")
+	queueKills = flag.Int("queue-kills", few(3, 10), "how often the service is killed meanwhile")
 )
+
+// few is a default: most if all tests are asked for, less otherwise.
+func few(less, most int) int {
+	if need.AllAsked() {
+		return most
+	}
+	return less
+}
 
 // queueService is the environment variable with the folder of a service that this test
 // program is to be. Its value may end in "@" and how long each task takes.

@@ -43,6 +43,10 @@ const all = "TROUPE_TEST_ALL"
 // Named reports whether a pattern names the tests that run.
 func Named() bool { return flag.Lookup("test.run").Value.String() != "" }
 
+// Nth reports whether the i-th of many cases of a kind is tried: each is if all tests are
+// asked for, or a pattern names them, and every n-th otherwise.
+func Nth(i, n int) bool { return i%n == 0 || AllAsked() || Named() }
+
 // NoRace skips a test where races are looked for: it computes until it has spent a
 // budget, which takes ten times as long with the race detector, and shorter tests do the same
 // with it. make test-all runs those of ./engine once more without.
