@@ -18,9 +18,11 @@ import (
 type queue struct {
 	node *nodeParts
 	book *backlog.Book
-	room int  // workers that its tasks may have at once
-	busy int  // that they want or have
-	over bool // the node stops
+	room int // workers that its tasks may have at once
+	busy int // that they want or have
+	// beginning is how many of those are not being played yet. Of several nodes it says nothing.
+	beginning int
+	over      bool // the node stops
 
 	live    map[string]*queuedTask // were taken, until their end is written
 	ending  map[string]bool        // were cancelled while they waited: it is being written
@@ -44,6 +46,7 @@ type queuedTask struct {
 	place    backlog.Place
 	q        *records.Queued // nil until it is read
 	begun    bool
+	counted  bool // in queue.beginning
 	released bool // it wants no worker any more
 	cause    api.Cause
 	profile  string // that it waits for, once it is read; empty: none
@@ -155,9 +158,18 @@ func (u *queue) wakeAt(now time.Time) {
 	}
 }
 
+// past says that a task is no longer about to begin.
+func (u *queue) past(t *queuedTask) {
+	if t.counted {
+		t.counted = false
+		u.beginning--
+	}
+}
+
 // release says that a task wants no worker any more.
 func (u *queue) release(task string) {
 	if t := u.live[task]; t != nil && !t.released {
+		u.past(t)
 		t.released = true
 		u.busy--
 		u.book.Ended(task)
@@ -174,6 +186,7 @@ func (u *queue) putBack(task string, until time.Time) {
 	if t == nil || t.released {
 		return
 	}
+	u.past(t)
 	t.released = true
 	u.busy--
 	var bytes int64

@@ -16,6 +16,8 @@ func (u *queue) free() bool {
 	switch {
 	case u.node.queueHeld.Load() || u.busy >= u.room || ending >= max(maxEnding, u.room):
 		return false
+	case len(u.adding) > 0: // clients wait, for the same store and the same processors
+		return u.beginning+ending < maxBeside
 	}
 	return true
 }
@@ -23,6 +25,10 @@ func (u *queue) free() bool {
 // maxEnding bounds the tasks that have been played and whose end is being written, unless
 // there are more workers. A store that is slow holds the queue up.
 const maxEnding = 256
+
+// maxBeside bounds the tasks that are about to begin, and those whose end is being written,
+// while clients wait for starts. Those that are being played do not count.
+const maxBeside = 24
 
 // dispatch takes tasks whose turn it is, for as many workers as there is room for.
 func (u *queue) dispatch() {
@@ -38,7 +44,8 @@ func (u *queue) dispatch() {
 			u.nodes.release(old)
 		}
 		u.busy++
-		t := &queuedTask{place: p}
+		u.beginning++
+		t := &queuedTask{place: p, counted: true}
 		u.live[task] = t
 		if u.nodes != nil {
 			u.nodes.take(t)

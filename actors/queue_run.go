@@ -168,6 +168,7 @@ func (u *queue) onStarted(m *api.Started) {
 	switch no := m.Refusal; {
 	case no == nil:
 		t.begun = true
+		u.past(t)
 		u.batchOf(t).Began(m.TaskID)
 		u.wake(m.TaskID)
 		if t.cause != "" && u.nodes != nil {
