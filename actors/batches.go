@@ -56,16 +56,18 @@ func (q batchQueue) Cancel(ctx context.Context, m *api.Cancel) error {
 }
 
 // endQueued writes the end of a task of the queue, and tells its batch.
-func (n *nodeParts) endQueued(ctx context.Context, t records.Task, q *records.Queued, out *engine.Outcome, code engine.Code, listed uint64, begun bool) error {
-	if q == nil || q.Batch == nil || n.batches == nil {
-		return n.records.Queue().End(ctx, t, q, out, code, listed, begun)
+func (n *nodeParts) endQueued(ctx context.Context, e *records.Ending) error {
+	if e.Queued == nil || e.Queued.Batch == nil || n.batches == nil {
+		return n.records.Queue().End(ctx, e)
 	}
-	order, done, err := n.batches.Ending(ctx, q.Batch)
+	order, done, err := n.batches.Ending(ctx, e.Queued.Batch)
 	if err != nil {
 		return fmt.Errorf("wait for the batch: %w", err)
 	}
-	err = n.records.Queue().End(ctx, t, q, out, code, order, begun)
-	done(code, t.Status == api.TaskFailed, err)
+	ordered := *e
+	ordered.Listed = order
+	err = n.records.Queue().End(ctx, &ordered)
+	done(e.Code, e.Task.Status == api.TaskFailed, err)
 	return err
 }
 

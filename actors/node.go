@@ -71,6 +71,7 @@ type nodeParts struct {
 
 	launches   *launchLimiter
 	background taskGroup // what runs outside of the mailboxes
+	grouped    groupedWrites
 	status     atomic.Pointer[api.Status]
 	limits     atomic.Pointer[map[engine.Plan]engine.Limits]
 }
@@ -116,6 +117,7 @@ func Start(cfg Config) (*Node, error) {
 		launches:  newLaunchLimiter(cfg.Browser.Launches),
 		boot:      random(8),
 	}
+	parts.grouped.node = parts
 	if cfg.Node == "" || parts.sharesQueue() {
 		parts.queue = system.NewLocalPID("node/queue")
 	}

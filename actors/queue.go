@@ -18,9 +18,11 @@ import (
 type queue struct {
 	node *nodeParts
 	book *backlog.Book
-	room int  // workers that its tasks may have at once
-	busy int  // that they want or have
-	over bool // the node stops
+	room int // workers that its tasks may have at once
+	busy int // that they want or have
+	// beginning is how many of those are not being played yet. Of several nodes it says nothing.
+	beginning int
+	over      bool // the node stops
 
 	live    map[string]*queuedTask // were taken, until their end is written
 	ending  map[string]bool        // were cancelled while they waited: it is being written
@@ -44,6 +46,7 @@ type queuedTask struct {
 	place    backlog.Place
 	q        *records.Queued // nil until it is read
 	begun    bool
+	counted  bool // in queue.beginning
 	released bool // it wants no worker any more
 	cause    api.Cause
 	profile  string // that it waits for, once it is read; empty: none
@@ -140,85 +143,6 @@ func (u *queue) Receive(ctx actor.Context) {
 	u.check()
 }
 
-// free reports whether one more task may want a worker.
-func (u *queue) free() bool {
-	if u.nodes != nil {
-		return u.nodes.serves() && u.nodes.freest() != nil
-	}
-	return !u.node.queueHeld.Load() && u.busy < u.room && len(u.live)-u.busy < max(maxEnding, u.room)
-}
-
-// maxEnding bounds the tasks that have been played and whose end is being written, unless
-// there are more workers. A store that is slow holds the queue up.
-const maxEnding = 256
-
-// dispatch takes tasks whose turn it is, for as many workers as there is room for.
-func (u *queue) dispatch() {
-	now := time.Now()
-	var reads []*turnRead
-	for !u.over && u.free() {
-		p, task, ok := u.book.Next(now)
-		if !ok {
-			break
-		}
-		if old := u.live[task]; old != nil && !old.released { // it waits again, and that has not been heard of yet
-			u.busy--
-			u.nodes.release(old)
-		}
-		u.busy++
-		t := &queuedTask{place: p}
-		u.live[task] = t
-		if u.nodes != nil {
-			u.nodes.take(t)
-		}
-		u.touched(task)
-		if reads = append(reads, &turnRead{task: task, key: p.Key(task)}); len(reads) == readAtOnce {
-			u.read(reads)
-			reads = nil
-		}
-	}
-	u.read(reads)
-	for _, l := range u.book.Wants() {
-		read := &queueLoaded{load: l, found: []backlog.Found{}}
-		u.node.onDisk(func(c context.Context) (err error) {
-			read.found, err = u.node.records.Queue().Next(c, l)
-			return err
-		}, func(err error) {
-			read.err = err
-			u.self(read)
-		})
-	}
-	if wanted := u.book.Len() > 0 || len(u.live) > 0; wanted != u.wanted {
-		u.wanted = wanted
-		if u.nodes != nil {
-			u.nodes.tellWanted(u)
-		} else {
-			u.send(u.node.pool, &queueWanted{wanted})
-		}
-	}
-	if u.nodes == nil || u.nodes.serves() {
-		u.node.queued.Store(int64(u.book.Len()))
-	}
-	u.wakeAt(now)
-}
-
-// readAtOnce is how many turns are read one after the other.
-const readAtOnce = 8
-
-// read brings the records of tasks whose turn it is.
-func (u *queue) read(all []*turnRead) {
-	if len(all) == 0 {
-		return
-	}
-	u.node.onDisk(func(c context.Context) error {
-		for _, m := range all {
-			m.err = u.node.explainLate(c, protect(func() error { return m.read(c, u.node, m.key) }))
-			u.self(m)
-		}
-		return nil
-	}, func(error) {})
-}
-
 // wakeAt has the queue look again when the next task may begin that may not yet.
 func (u *queue) wakeAt(now time.Time) {
 	if u.over || !u.free() || u.timer != nil && len(u.live) > 0 {
@@ -234,9 +158,18 @@ func (u *queue) wakeAt(now time.Time) {
 	}
 }
 
+// past says that a task is no longer about to begin.
+func (u *queue) past(t *queuedTask) {
+	if t.counted {
+		t.counted = false
+		u.beginning--
+	}
+}
+
 // release says that a task wants no worker any more.
 func (u *queue) release(task string) {
 	if t := u.live[task]; t != nil && !t.released {
+		u.past(t)
 		t.released = true
 		u.busy--
 		u.book.Ended(task)
@@ -253,6 +186,7 @@ func (u *queue) putBack(task string, until time.Time) {
 	if t == nil || t.released {
 		return
 	}
+	u.past(t)
 	t.released = true
 	u.busy--
 	var bytes int64

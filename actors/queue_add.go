@@ -161,8 +161,12 @@ func (n *nodeParts) addQueued(ctx context.Context, x *api.Execute, q records.Que
 	if err != nil {
 		return undo(err)
 	}
+	known := persistence.Absent
+	if x.OnDisk || x.Batch != nil || x.Schedule != nil { // it may be added again
+		known = persistence.Unknown
+	}
 	// Syncing the second record syncs the first as well.
-	if err := n.records.Queue().Add(ctx, x.Account.ID, key, b, q.Key == nil); err != nil {
+	if err := n.records.Queue().Add(ctx, x.Account.ID, key, b, known, q.Key == nil); err != nil {
 		return undo(err)
 	}
 	if q.Key != nil {

@@ -73,6 +73,8 @@ type fromQueue struct {
 	q     records.Queued
 	queue *engine.Queue
 
+	known persistence.Known // of the record of the task
+
 	turn *api.QueueTurn // of several nodes
 	over uint64         // of its record, before it begins
 }
@@ -136,7 +138,7 @@ func (u *queue) onTurn(m *turnRead) {
 		}
 		u.pass(u.node.tasks, &startTask{
 			Execute: &api.Execute{TaskID: m.task, Account: api.Account{ID: t.q.Account, Plan: t.q.Plan}, Task: task, Asked: time.Now(), Trace: t.q.Trace, FromQueue: true, Schedule: t.q.Schedule},
-			queued:  &fromQueue{key: key, q: *t.q, queue: task.Queue},
+			queued:  &fromQueue{key: key, q: *t.q, queue: task.Queue, known: m.claim.Known()},
 		}, u.node.queue)
 	}
 }
@@ -166,6 +168,7 @@ func (u *queue) onStarted(m *api.Started) {
 	switch no := m.Refusal; {
 	case no == nil:
 		t.begun = true
+		u.past(t)
 		u.batchOf(t).Began(m.TaskID)
 		u.wake(m.TaskID)
 		if t.cause != "" && u.nodes != nil {
@@ -208,7 +211,7 @@ func (u *queue) writeWaitingEnd(e *endWaiting) {
 		if u.nodes != nil {
 			return u.node.records.Queue().EndWaiting(c, e.rec, e.q, e.out, e.code, e.listed)
 		}
-		return u.node.endQueued(c, e.rec, e.q, e.out, e.code, e.listed, false)
+		return u.node.endQueued(c, &records.Ending{Task: e.rec, Queued: e.q, Outcome: e.out, Code: e.code, Listed: e.listed})
 	}, func(err error) {
 		if err == nil {
 			u.node.tellEnd(e.rec, e.out)

@@ -52,7 +52,7 @@ func (n *nodeParts) recoverQueuedTask(ctx context.Context, t records.Task) error
 		}
 	}
 	t.Status, t.Ended = records.StatusOf(out.End), now
-	if err := n.endQueued(ctx, t, q, out, codeOf(out), n.orders.Order(now, now), true); err != nil {
+	if err := n.endQueued(ctx, &records.Ending{Task: t, Queued: q, Outcome: out, Code: codeOf(out), Listed: n.orders.Order(now, now), Begun: true}); err != nil {
 		return err
 	}
 	if q != nil && q.Uploads != "" {

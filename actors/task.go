@@ -124,13 +124,18 @@ func (t *task) Receive(ctx actor.Context) {
 	case *waited:
 		t.release(ctx, m.wait)
 	case *expire:
-		if t.endOnDisk {
-			t.node.statusCache.Remember(t.x.TaskID, t.x.Account.ID, t.polled(), t.rec.Expires())
-		} else {
-			t.node.statusCache.Delete(t.x.TaskID)
-		}
-		ctx.Send(ctx.Parent(), &taskExpired{Task: t.x.TaskID})
+		t.expire(ctx)
 	}
+}
+
+// expire ends this actor. What there is to say of the task is read from the disk then.
+func (t *task) expire(ctx actor.Context) {
+	if t.endOnDisk {
+		t.node.statusCache.Remember(t.x.TaskID, t.x.Account.ID, t.polled(), t.rec.Expires())
+	} else {
+		t.node.statusCache.Delete(t.x.TaskID)
+	}
+	ctx.Send(ctx.Parent(), &taskExpired{Task: t.x.TaskID})
 }
 
 // claimed writes the task down when a worker has it.
@@ -152,6 +157,16 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	rec, key, started, wrote, from := t.rec, t.x.Idempotency, t.started(), &taskWritten{}, t.from
+	if from != nil && from.turn == nil {
+		t.node.grouped.add(groupedWrite{
+			prepare: func(context.Context) *records.Writes { return t.node.records.PrepareBegin(rec, from.known) },
+			then: func(err error) {
+				wrote.err = err
+				root.Send(self, wrote)
+			},
+		})
+		return
+	}
 	t.node.onDisk(func(c context.Context) error {
 		if from != nil && from.turn != nil {
 			var err error
@@ -229,8 +244,10 @@ func (t *task) onEnd(ctx actor.Context, x *api.Executed) {
 	}
 	t.out = x.Outcome
 	t.played()
-	if t.rec.SessionID = x.SessionID; t.written {
-		t.show()
+	if changed := t.rec.SessionID != x.SessionID; changed {
+		if t.rec.SessionID = x.SessionID; t.written {
+			t.show()
+		}
 	}
 	switch {
 	case t.rec.ID == "": // it ended before it could begin
@@ -252,72 +269,6 @@ func (t *task) tell(ctx actor.Context, s *api.Started) {
 	if t.client != nil {
 		ctx.Send(t.client, s)
 		t.client = nil
-	}
-}
-
-// writeEnd writes down the end of the task.
-func (t *task) writeEnd(ctx actor.Context) {
-	if t.from != nil && t.beginsAgain(ctx) {
-		return
-	}
-	if t.rec.Ended.IsZero() {
-		t.rec.Status, t.rec.Ended = records.StatusOf(t.out.End), time.Now()
-		t.node.tellEnd(t.rec, t.out)
-	}
-	root, self := ctx.ActorSystem().Root, ctx.Self()
-	rec, stored, out, kept := t.rec, t.stored, t.out, &endWritten{}
-	listed := t.node.orders.Order(rec.Ended, rec.Ended)
-	ended := func() { root.Send(self, &endStored{}) }
-	t.node.onDisk(func(c context.Context) (err error) {
-		if from := t.from; from != nil && from.turn != nil {
-			kept.found, err = t.node.records.Queue().EndOver(c, rec, stored, &from.q, out, codeOf(out), listed, ended)
-			return err
-		} else if from != nil {
-			return t.node.endQueued(c, rec, &from.q, out, codeOf(out), listed, true)
-		}
-		kept.found, err = t.node.records.FinishTask(c, rec, stored, out, codeOf(out), ended)
-		return err
-	}, func(err error) {
-		kept.err = err
-		root.Send(self, kept)
-	})
-	t.endBeingWritten = true
-}
-
-// onEndWritten answers those who wait for the end. If the end could not be written, the
-// write is repeated until it succeeds. Clients of a node without others learn the end
-// all the same. Where there are others, one of them may have recorded another end: then
-// the task counts as running until the record says which.
-func (t *task) onEndWritten(ctx actor.Context, err error) {
-	if err == nil || t.node.records.Node == "" {
-		t.seen(ctx)
-	}
-	if err == nil {
-		t.node.notices.Ended(t.x.Account.ID, t.x.TaskID)
-	}
-	if !t.endTried {
-		t.endTried = true
-		t.finished(ctx)
-	}
-	if err == nil {
-		t.expireAfter(ctx, t.linger())
-		t.lingers = t.from != nil
-		return
-	}
-	t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("end of a task not written")
-	if time.Since(t.rec.Ended) >= records.TaskRetention {
-		t.expireAfter(ctx, 0)
-		return
-	}
-	t.after(ctx, rewriteAfter, &writeEndAgain{})
-}
-
-// seen lets clients see the end: receivers of notices may ask at once.
-func (t *task) seen(ctx actor.Context) {
-	if !t.endOnDisk {
-		t.endOnDisk = true
-		t.show()
-		t.wake(ctx)
 	}
 }
 

@@ -2,8 +2,8 @@ package actors
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -86,7 +86,7 @@ func (ts *tasks) start(ctx actor.Context, m *startTask) {
 		return
 	}
 	ts.named++
-	pid, err := ctx.SpawnNamed(newTask(ts.node, m, ctx.Sender()), fmt.Sprintf("task/%s/%d", x.TaskID, ts.named))
+	pid, err := ctx.SpawnNamed(newTask(ts.node, m, ctx.Sender()), "task/"+x.TaskID+"/"+strconv.Itoa(ts.named))
 	if err != nil {
 		ts.node.log.Error().Err(err).Str("task", x.TaskID).Msg("task could not be spawned")
 		ctx.Respond(&api.Started{TaskID: x.TaskID, Refusal: api.Refuse(engine.CodeInternal, "")})

@@ -41,30 +41,82 @@ func Apply(ctx context.Context, s Store, changes ...Change) error {
 	return nil
 }
 
+// ApplyEach carries out several lists of changes as [Apply] does each, and returns their
+// errors. They are independent of each other; a store that can takes all in one go.
+func ApplyEach(ctx context.Context, s Store, lists [][]Change) []error {
+	if b, ok := s.(interface {
+		applyEach(ctx context.Context, lists [][]Change) []error
+	}); ok {
+		return b.applyEach(ctx, lists)
+	}
+	errs := make([]error, len(lists))
+	for i, changes := range lists {
+		errs[i] = Apply(ctx, s, changes...)
+	}
+	return errs
+}
+
 // applyAll is [Apply].
 func (b *Badger) applyAll(ctx context.Context, changes []Change) error {
+	all, err := b.chain(ctx, changes)
+	if len(all) == 0 {
+		return err
+	}
+	all[0].rest = all[1:]
+	return b.submit(ctx, b.requests, all[0]).err
+}
+
+// applyEach is [ApplyEach].
+func (b *Badger) applyEach(ctx context.Context, lists [][]Change) []error {
+	errs := make([]error, len(lists))
+	var all []*request
+	last := make([]*request, len(lists))
+	for i, changes := range lists {
+		var more []*request
+		if more, errs[i] = b.chain(ctx, changes); len(more) > 0 {
+			all, last[i] = append(all, more...), more[len(more)-1]
+		}
+	}
+	if len(all) == 0 {
+		return errs
+	}
+	all[0].rest = all[1:]
+	err := b.hand(ctx, b.requests, all[0])
+	for i, r := range last {
+		if r != nil && err != nil {
+			errs[i] = err
+		} else if r != nil {
+			errs[i] = r.wait(ctx).err
+		}
+	}
+	return errs
+}
+
+// chain makes the requests for changes that follow each other. The last one is answered.
+func (b *Badger) chain(ctx context.Context, changes []Change) ([]*request, error) {
 	if len(changes) == 0 {
-		return nil
+		return nil, nil
 	}
 	all, durable := make([]*request, len(changes)), false
 	for i, w := range changes {
 		c, err := removing(w.Key, w.If, false), error(nil)
-		if !w.Delete {
+		if c.known = w.Known; !w.Delete {
 			c, err = putting(w.Write)
 		}
 		if err == nil {
 			err = b.refuses(c)
 		}
 		if err != nil {
-			return fmt.Errorf("write %q: %w", w.Key, err)
+			return nil, fmt.Errorf("write %q: %w", w.Key, err)
 		}
-		if all[i] = (&request{change: c}); i > 0 {
-			all[i].after = all[i-1]
+		if c.durable = false; i > 0 {
+			all[i] = &request{change: c, after: all[i-1]}
+		} else {
+			all[i] = &request{change: c, ctx: ctx}
 		}
 		durable = durable || w.Durable
 	}
 	last := all[len(all)-1]
 	last.durable, last.done = durable, make(chan answer, 1)
-	all[0].ctx, all[0].rest = ctx, all[1:]
-	return b.submit(ctx, b.requests, all[0]).err
+	return all, nil
 }

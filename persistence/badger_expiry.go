@@ -11,8 +11,9 @@ import (
 
 // deadline is a time at which a record should be looked at again.
 type deadline struct {
-	at  int64
-	key string
+	at   int64
+	key  string
+	once bool // no other one is to be expected for the key
 }
 
 // schedule knows when records expire. It holds one deadline for most keys: one
@@ -20,9 +21,14 @@ type deadline struct {
 type schedule struct {
 	heap  deadlines
 	first map[string]int64 // the deadline that counts for a key
+	slots slots            // deadlines of keys that have only one
 }
 
 func (s *schedule) add(d deadline) {
+	if d.once && d.at != 0 {
+		s.slots.add(d.at, d.key)
+		return
+	}
 	if at, there := s.first[d.key]; d.at == 0 || there && at <= d.at {
 		return
 	}
@@ -45,16 +51,27 @@ func (s *schedule) take(now time.Time, most int) []*request {
 		delete(s.first, d.key)
 		rs = append(rs, &request{change: change{kind: expire, key: d.key}})
 	}
+	for len(rs) < most {
+		key, ok := s.slots.take(now.UnixNano())
+		if !ok {
+			break
+		}
+		rs = append(rs, &request{change: change{kind: expire, key: key}})
+	}
 	return rs
 }
 
 // wait is how long it is to the next deadline. It is never long, because the
 // clock may be set.
 func (s *schedule) wait(now time.Time) time.Duration {
-	if len(s.heap) == 0 {
-		return time.Minute
+	wait := time.Minute
+	if len(s.heap) > 0 {
+		wait = min(wait, unstamp(s.heap[0].at).Sub(now))
 	}
-	return min(max(unstamp(s.heap[0].at).Sub(now), 0), time.Minute)
+	if len(s.slots.ends) > 0 {
+		wait = min(wait, unstamp(s.slots.ends[0]).Sub(now))
+	}
+	return max(wait, 0)
 }
 
 type deadlines []deadline
@@ -104,8 +121,8 @@ func (b *Badger) load() (map[string]int64, error) {
 			records[kindOf(string(item.Key()[len(recordPrefix):]))]++
 			if item.ExpiresAt() != 0 {
 				// Somewhat early: then the record itself says when.
-				at := time.Unix(int64(item.ExpiresAt()), 0).Add(-collectAfter - 2*time.Second)
-				b.due.add(deadline{stamp(at), string(item.Key()[len(recordPrefix):])})
+				at := time.Unix(int64(item.ExpiresAt()), 0).Add(-collectAfter - 2*time.Second - slotWidth)
+				b.due.add(deadline{at: stamp(at), key: string(item.Key()[len(recordPrefix):]), once: true})
 			}
 		}
 		return nil

@@ -59,16 +59,16 @@ func TestScheduleHoldsOneDeadline(t *testing.T) {
 	var s schedule
 	now := time.Now()
 	for i := range 1000 {
-		s.add(deadline{stamp(now.Add(time.Duration(i) * time.Second)), "session"})
+		s.add(deadline{at: stamp(now.Add(time.Duration(i) * time.Second)), key: "session"})
 	}
 	if len(s.heap) != 1 {
 		t.Fatalf("%d deadlines for one key", len(s.heap))
 	}
-	s.add(deadline{stamp(now.Add(-time.Hour)), "session"})
+	s.add(deadline{at: stamp(now.Add(-time.Hour)), key: "session"})
 	if got := s.take(now, 10); len(got) != 1 || got[0].key != "session" {
 		t.Fatalf("an earlier deadline was not taken: %v", got)
 	}
-	if s.add(deadline{stamp(now.Add(time.Hour)), "session"}); s.first["session"] != stamp(now.Add(time.Hour)) {
+	if s.add(deadline{at: stamp(now.Add(time.Hour)), key: "session"}); s.first["session"] != stamp(now.Add(time.Hour)) {
 		t.Fatal("a later deadline does not count after the first was taken")
 	}
 }

@@ -21,81 +21,6 @@ const revisionBlock = 1 << 16
 // its clock has whole seconds and may be a second early.
 const collectAfter = 5 * time.Second
 
-// request is a change on its way through the writer.
-type request struct {
-	change
-	ctx  context.Context
-	done chan answer // nil: nobody waits
-	answer
-	rest  []*request // follow it
-	after *request   // goes before it: if that fails, so does this
-}
-
-// last is the one that is answered.
-func (r *request) last() *request {
-	if n := len(r.rest); n > 0 {
-		return r.rest[n-1]
-	}
-	return r
-}
-
-// answer is what came of a request.
-type answer struct {
-	revision uint64
-	total    int64
-	ok       bool
-	err      error
-}
-
-func (r *request) reply() {
-	if r.done != nil {
-		r.done <- r.answer
-	}
-}
-
-func (b *Badger) do(ctx context.Context, c change) answer {
-	if err := b.refuses(c); err != nil {
-		return answer{err: fmt.Errorf("write %q: %w", c.key, err)}
-	}
-	return b.submit(ctx, b.requests, &request{change: c, ctx: ctx, done: make(chan answer, 1)})
-}
-
-// refuses says why a change is not made now, or nil. Changes that make room are allowed
-// on a full disk, too.
-func (b *Badger) refuses(c change) error {
-	err := b.Blocked()
-	if c.kind != put && c.kind != add && !errors.Is(err, ErrFailed) {
-		return nil
-	}
-	return err
-}
-
-// submit hands a request over and waits for its answer. When ctx ends first
-// the change may still come about.
-func (b *Badger) submit(ctx context.Context, to chan<- *request, r *request) answer {
-	if ctx.Err() != nil {
-		return answer{err: context.Cause(ctx)}
-	}
-	b.mu.RLock()
-	if b.closed {
-		b.mu.RUnlock()
-		return answer{err: ErrClosed}
-	}
-	select {
-	case to <- r:
-		b.mu.RUnlock()
-	case <-ctx.Done():
-		b.mu.RUnlock()
-		return answer{err: context.Cause(ctx)}
-	}
-	select {
-	case a := <-r.last().done:
-		return a
-	case <-ctx.Done():
-		return answer{err: context.Cause(ctx)}
-	}
-}
-
 // write is the writer: it ends when requests is closed and empty.
 func (b *Badger) write() {
 	defer close(b.wrote)
@@ -160,7 +85,7 @@ func (b *Badger) commit(group []*request) {
 			r.answer = answer{err: fmt.Errorf("write %q: %w", r.key, err)}
 			t.requests = append(t.requests, r)
 			if r.kind == expire { // it is looked at again
-				b.due.add(deadline{stamp(time.Now().Add(expireAgain)), r.key})
+				b.due.add(deadline{at: stamp(time.Now().Add(expireAgain)), key: r.key})
 			}
 			continue
 		}
@@ -222,9 +147,15 @@ func (b *Badger) admit(t *batch, r *request) error {
 // apply decides one request within a transaction. Its error says that the
 // transaction could not take it.
 func (b *Badger) apply(t *batch, r *request) error {
-	cur, err := t.current(r.key)
-	if err != nil {
-		return err
+	var cur *current
+	switch {
+	case r.only != nil || r.known == Unknown || r.kind != put && r.kind != remove:
+		var err error
+		if cur, err = t.current(r.key); err != nil {
+			return err
+		}
+	case r.known == Present:
+		cur = &current{}
 	}
 	if cur != nil && expired(cur.expires, time.Now()) {
 		if err := b.drop(t, r.key); err != nil {
@@ -234,17 +165,18 @@ func (b *Badger) apply(t *batch, r *request) error {
 	}
 	if r.kind == expire {
 		if cur != nil {
-			t.due = append(t.due, deadline{cur.expires, r.key})
+			t.due = append(t.due, deadline{at: cur.expires, key: r.key})
 		}
 		return nil
 	}
 	v := r.decide(cur)
 	r.answer = answer{total: v.total, ok: v.ok, err: v.err}
+	var err error
 	switch {
 	case v.drop:
 		err = b.drop(t, r.key)
 	case v.set:
-		if err = b.set(t, r.key, v); err == nil && cur == nil {
+		if err = b.set(t, r.key, v, r.known); err == nil && cur == nil {
 			t.records[kindOf(r.key)]++
 		}
 	default:
@@ -271,7 +203,7 @@ func (t *batch) current(key string) (*current, error) {
 	return &cur, err
 }
 
-func (b *Badger) set(t *batch, key string, v decision) error {
+func (b *Badger) set(t *batch, key string, v decision, known Known) error {
 	revision, err := b.next()
 	if err != nil {
 		return err
@@ -279,7 +211,7 @@ func (b *Badger) set(t *batch, key string, v decision) error {
 	e := badger.NewEntry(keyOf(key), encode(v.value, revision, v.expires))
 	if v.expires != 0 {
 		e.ExpiresAt = uint64(unstamp(v.expires).Add(collectAfter).Unix() + 1)
-		t.due = append(t.due, deadline{v.expires, key})
+		t.due = append(t.due, deadline{at: v.expires, key: key, once: known != Unknown})
 	}
 	if err := t.txn.SetEntry(e); err != nil {
 		return err

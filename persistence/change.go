@@ -18,6 +18,7 @@ type change struct {
 	delta   int64
 	limit   int64
 	durable bool
+	known   Known
 }
 
 type kind uint8
@@ -54,7 +55,7 @@ func putting(w Write) (change, error) {
 	if err := CheckValue(w.Key, w.Value); err != nil {
 		return change{}, err
 	}
-	c := change{kind: put, key: w.Key, value: append([]byte(nil), w.Value...), expires: stamp(w.Expires), durable: w.Durable}
+	c := change{kind: put, key: w.Key, value: append([]byte(nil), w.Value...), expires: stamp(w.Expires), durable: w.Durable, known: w.Known}
 	if w.If != nil {
 		only := *w.If
 		c.only = &only

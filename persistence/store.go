@@ -51,10 +51,24 @@ type Write struct {
 	// only where there is no record, another number only over the record of
 	// that revision. Otherwise the write fails with ErrConflict.
 	If *uint64
+	// Known is what the caller knows of the record that is there.
+	Known Known
 	// Durable waits until the write would survive a loss of power. Without it
 	// the write survives the end of the process, and is synced soon after.
 	Durable bool
 }
+
+// Known is what a caller knows of a record before an unconditional change of it. A store
+// then need not look, which takes longer than the change.
+type Known uint8
+
+// What is known of a record. Whoever is wrong about it makes the counts of records wrong,
+// which are for reports, and hides one deletion from watchers.
+const (
+	Unknown Known = iota
+	Absent        // nothing has the key, or has had it lately
+	Present       // a record has it that does not expire
+)
 
 // Event is a change that a watcher receives. A deletion or an expiry has Deleted
 // set and no value.

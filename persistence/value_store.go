@@ -63,6 +63,8 @@ type Item struct {
 	// New keeps it only where nothing has the key yet: otherwise it is
 	// [ErrConflict].
 	New bool
+	// Known is what the caller knows of the record that has the key now.
+	Known Known
 	// Over keeps it only over this revision of the record; nil: over any.
 	Over *uint64
 }
@@ -95,9 +97,12 @@ type ValueChange struct {
 
 // Change prepares to keep a value.
 func (s *ValueStore) Change(ctx context.Context, it Item) (*ValueChange, error) {
-	before, err := s.store.Get(ctx, it.Key)
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return nil, fmt.Errorf("keep %s: %w", it.Key, err)
+	var before Record
+	if it.Known != Absent {
+		var err error
+		if before, err = s.store.Get(ctx, it.Key); err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, fmt.Errorf("keep %s: %w", it.Key, err)
+		}
 	}
 	value := it.Value
 	if s.seal != nil {
@@ -115,7 +120,7 @@ func (s *ValueStore) Change(ctx context.Context, it Item) (*ValueChange, error) 
 		file = b.ID
 		record = append([]byte{outside}, file...)
 	}
-	w := Write{Key: it.Key, Value: record, Expires: it.Expires, Durable: it.Durable}
+	w := Write{Key: it.Key, Value: record, Expires: it.Expires, Durable: it.Durable, Known: it.Known}
 	if w.If = it.Over; it.New {
 		w.If = new(uint64)
 	}
@@ -165,18 +170,30 @@ func (s *ValueStore) Get(ctx context.Context, key string) ([]byte, error) {
 
 // GetRevision returns a value with the revision of its record, or [ErrNotFound].
 func (s *ValueStore) GetRevision(ctx context.Context, key string) ([]byte, uint64, error) {
+	value, r, err := s.get(ctx, key)
+	return value, r.Revision, err
+}
+
+// GetSmall returns a value, and whether its record has all of it: then nothing else needs
+// to be removed with the record.
+func (s *ValueStore) GetSmall(ctx context.Context, key string) (value []byte, small bool, err error) {
+	value, r, err := s.get(ctx, key)
+	return value, fileIn(r) == "", err
+}
+
+func (s *ValueStore) get(ctx context.Context, key string) ([]byte, Record, error) {
 	r, err := s.store.Get(ctx, key)
 	if err != nil {
-		return nil, 0, err
+		return nil, r, err
 	}
 	value, err := s.read(ctx, r)
 	if err == nil && s.seal != nil {
 		value, err = s.seal.Open(key, value)
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("read %s: %w", key, err)
+		return nil, r, fmt.Errorf("read %s: %w", key, err)
 	}
-	return value, r.Revision, nil
+	return value, r, nil
 }
 
 func (s *ValueStore) read(ctx context.Context, r Record) ([]byte, error) {

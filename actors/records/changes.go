@@ -24,13 +24,13 @@ func (w *changes) fail(err error) {
 }
 
 // record adds the writing of a record.
-func (w *changes) record(key string, expires time.Time, v any, durable bool) {
+func (w *changes) record(key string, expires time.Time, v any, known persistence.Known, durable bool) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		w.fail(fmt.Errorf("write %s: %w", key, err))
 		return
 	}
-	w.all = append(w.all, persistence.Change{Write: persistence.Write{Key: key, Value: b, Expires: expires, Durable: durable}})
+	w.all = append(w.all, persistence.Change{Write: persistence.Write{Key: key, Value: b, Expires: expires, Known: known, Durable: durable}})
 }
 
 // value adds the writing of a value, bytes that of an encoded one.
@@ -73,4 +73,35 @@ func (w *changes) apply(ctx context.Context, s persistence.Store) error {
 	}
 	*w = changes{}
 	return err
+}
+
+// Writes are changes that are written together with those of others.
+type Writes struct {
+	changes
+	what string // for errors
+}
+
+// WriteEach writes several, each as if it were alone, and returns their errors.
+func (r *Store) WriteEach(ctx context.Context, all []*Writes) []error {
+	lists := make([][]persistence.Change, len(all))
+	for i, w := range all {
+		if w.err == nil {
+			lists[i] = w.all
+		}
+	}
+	errs := persistence.ApplyEach(ctx, r.Store, lists)
+	for i, w := range all {
+		if w.err != nil {
+			errs[i] = w.err
+		}
+		for _, v := range w.values {
+			if err := v.Done(ctx, errs[i]); errs[i] == nil {
+				errs[i] = err
+			}
+		}
+		if errs[i] != nil {
+			errs[i] = fmt.Errorf("%s: %w", w.what, errs[i])
+		}
+	}
+	return errs
 }

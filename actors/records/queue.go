@@ -32,6 +32,8 @@ type Queued struct {
 	Batch    *api.BatchRef   `json:"batch,omitempty"`   // that it is the task of; nil: none
 
 	Schedule *api.ScheduleRef `json:"schedule,omitempty"` // that it is a run of; nil: none
+
+	small bool // it was read, and its record has all of it: see [persistence.ValueStore.GetSmall]
 }
 
 // QueuedKey is the idempotency key of a queued task, with the record that is written
@@ -107,9 +109,9 @@ func (Queue) Encode(q Queued) (b []byte, size int64, err error) {
 	return b, int64(len(b) + sealedBytes + recordBytes), nil
 }
 
-// Add writes an encoded record.
-func (u Queue) Add(ctx context.Context, account, key string, b []byte, durable bool) error {
-	return u.r.Sealed.Put(ctx, persistence.Item{Key: key, Account: account, Value: b, Durable: durable})
+// Add writes an encoded record. Known is what is known of its key.
+func (u Queue) Add(ctx context.Context, account, key string, b []byte, known persistence.Known, durable bool) error {
+	return u.r.Sealed.Put(ctx, persistence.Item{Key: key, Account: account, Value: b, Known: known, Durable: durable})
 }
 
 // Delete removes a record.
@@ -119,9 +121,13 @@ func (u Queue) Delete(ctx context.Context, key string, durable bool) error {
 
 // Read reads a record.
 func (u Queue) Read(ctx context.Context, key string) (*Queued, error) {
-	q := new(Queued)
-	if err := ReadJSON(ctx, u.r.Sealed, key, q); err != nil {
+	b, small, err := u.r.Sealed.GetSmall(ctx, key)
+	if err != nil {
 		return nil, err
+	}
+	q := &Queued{small: small}
+	if err := json.Unmarshal(b, q); err != nil {
+		return nil, fmt.Errorf("read %s: %w", key, err)
 	}
 	return q, nil
 }
@@ -188,6 +194,14 @@ type Claim struct {
 // Runs reports whether a node has the task, by its record.
 func (c *Claim) Runs() bool {
 	return c.Task != nil && c.Task.Status == api.TaskPending && c.Task.Queue != nil && !c.Task.Queue.Waiting
+}
+
+// Known is what is known of the record of the task.
+func (c *Claim) Known() persistence.Known {
+	if c.Task == nil {
+		return persistence.Absent
+	}
+	return persistence.Present // it waits, and so does not expire
 }
 
 // Turn reads a record whose turn it is, and whether the task may begin.
@@ -264,74 +278,9 @@ func (u Queue) Again(ctx context.Context, t Task, q Queued, to string) error {
 	t.Queue, t.Status, t.Ended = &waits, api.TaskPending, time.Time{}
 	var w changes
 	w.bytes(ctx, u.r.Sealed, persistence.Item{Key: to, Account: t.Account, Value: b})
-	w.record(TaskPrefix+t.ID, t.storedUntil(), t, true)
+	w.record(TaskPrefix+t.ID, t.storedUntil(), t, persistence.Unknown, true)
 	w.removal(ctx, u.r.Sealed, from)
 	return w.apply(ctx, u.r.Store)
-}
-
-// End writes how a task of the queue ended: listed is its place in the list of those.
-// Q is nil where its record cannot be read. A task that has not begun is written down
-// as if it had, before its record in the queue goes: one of the two is always there.
-func (u Queue) End(ctx context.Context, t Task, q *Queued, out *engine.Outcome, code engine.Code, listed uint64, begun bool) error {
-	ended := *t.Queue
-	ended.Waiting, ended.Listed = false, fmt.Sprintf("%014x/%s", listed, t.ID)
-	t.Queue = &ended
-	entry := Ended{t.ID, t.Status, code, t.Ended, ended.Attempts}
-	var w changes
-	w.value(ctx, u.r.Plain, persistence.Item{Key: OutcomePrefix + t.ID, Account: t.Account, Expires: t.Expires()}, out)
-	if !begun {
-		begins := t
-		begins.Status, begins.Ended = api.TaskPending, time.Time{}
-		w.record(TaskPrefix+t.ID, begins.storedUntil(), begins, false)
-	}
-	notices, err := u.r.noticesOf(ctx, t, q, out, code, false)
-	w.fail(err)
-	if len(notices) > 0 || q != nil && (q.Batch != nil || q.Schedule != nil) { // they come after the outcome
-		if err := w.apply(ctx, u.r.Store); err != nil {
-			return err
-		}
-		if err := u.endOf(ctx, t, q, code, listed, notices); err != nil {
-			return err
-		}
-	}
-	if q != nil && t.Status == api.TaskFailed && code != engine.CodeCancelled {
-		w.value(ctx, u.r.Sealed, persistence.Item{Key: DeadPrefix + t.Account + "/" + ended.Listed, Account: t.Account, Expires: t.Expires()}, Dead{entry, *q})
-	}
-	w.record(EndedPrefix+t.Account+"/"+ended.Listed, t.Expires(), entry, false)
-	w.removal(ctx, u.r.Sealed, ended.Key)
-	w.record(TaskPrefix+t.ID, t.storedUntil(), t, true)
-	if err := w.apply(ctx, u.r.Store); err != nil {
-		return fmt.Errorf("write the end of the task %s: %w", t.ID, err)
-	}
-	u.r.Tell(notices)
-	return nil
-}
-
-// endOf writes the notices of an end, and what batches and schedules know of it.
-func (u Queue) endOf(ctx context.Context, t Task, q *Queued, code engine.Code, listed uint64, notices []Notice) error {
-	if len(notices) > 0 {
-		if err := u.r.Notices().Put(ctx, notices); err != nil {
-			return err
-		}
-	}
-	if q == nil {
-		return nil
-	}
-	if q.Batch != nil {
-		e := BatchEnd{Task: t.ID, Status: t.Status, Code: code, Ended: t.Ended, Attempts: t.Queue.Attempts, Round: q.Batch.Round, Order: listed}
-		if err := u.r.Batches().End(ctx, *q.Batch, e); err != nil {
-			return err
-		}
-	}
-	return u.r.Schedules().EndRun(ctx, q.Schedule, t.Ended, runStatus(t.Status), code)
-}
-
-// runStatus is the status of a run whose task has ended.
-func runStatus(s api.TaskStatus) api.RunStatus {
-	if s == api.TaskFailed {
-		return api.RunFailed
-	}
-	return api.RunComplete
 }
 
 // Unfinished reads what is left of a task that ran when its process ended: its record

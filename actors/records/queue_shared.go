@@ -212,7 +212,7 @@ func (u Queue) AgainOver(ctx context.Context, t Task, over uint64, q Queued, to 
 	waits := *t.Queue
 	waits.Key, waits.Waiting, waits.Boot, waits.Turn = to, true, "", 0
 	t.Queue, t.Status, t.Ended = &waits, api.TaskPending, time.Time{}
-	if err := u.Add(ctx, t.Account, to, b, false); err != nil {
+	if err := u.Add(ctx, t.Account, to, b, persistence.Unknown, false); err != nil {
 		return err
 	}
 	if _, err := u.r.putTask(ctx, t, &over, true); errors.Is(err, persistence.ErrConflict) {

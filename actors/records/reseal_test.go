@@ -29,7 +29,7 @@ func TestEverySealedRecordIsResealed(t *testing.T) {
 	state := StateKey("s1", 3)
 	err = r.Sealed.Put(ctx, persistence.Item{Key: state, Account: "ada", Value: []byte(`{}`), Expires: time.Now().Add(time.Hour), Durable: true})
 	if err == nil {
-		err = r.Queue().Add(ctx, "ada", "queued/ada/1", []byte(`{"id":"t1"}`), true)
+		err = r.Queue().Add(ctx, "ada", "queued/ada/1", []byte(`{"id":"t1"}`), persistence.Absent, true)
 	}
 	if err == nil {
 		err = r.Sealed.Put(ctx, persistence.Item{Key: DeadPrefix + "ada/1", Account: "ada", Value: []byte(`{}`)})

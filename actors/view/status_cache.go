@@ -73,6 +73,7 @@ func (b *StatusCache) ForgetAccount(account string) {
 func (b *StatusCache) Remember(task, account string, p *api.Polled, until time.Time) {
 	s := &entry{task: task, account: account, polled: p, until: until, weight: weightOf(p.Executed.Outcome)}
 	if s.weight > cacheBytes/100 {
+		b.Delete(task) // what its actor has set
 		return
 	}
 	b.mu.Lock()

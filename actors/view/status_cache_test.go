@@ -87,3 +87,13 @@ func TestBoardIsBounded(t *testing.T) {
 		t.Errorf("%d are shown, %d remembered", len(b.shown), len(b.ended))
 	}
 }
+
+// What is too large to be remembered is forgotten with the actor of its task.
+func TestLargeEndsAreNotKept(t *testing.T) {
+	var b StatusCache
+	b.Set("large", "anna", endedWith(cacheBytes))
+	b.Remember("large", "anna", endedWith(cacheBytes), time.Now().Add(time.Hour))
+	if len(b.shown) != 0 {
+		t.Errorf("%d are kept", len(b.shown))
+	}
+}

@@ -31,6 +31,8 @@ func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
 		{"a deleted record is gone", deletes},
 		{"deletion by revision", deletesRevision},
 		{"several changes follow each other, up to the first that fails", severalChanges},
+		{"lists of changes are independent of each other", independentChanges},
+		{"what is known of a record changes nothing", knownRecords},
 		{"list is by prefix and in key order", lists},
 		{"keys come in order behind a key, so many at most", keysBehind},
 		{"an expired record is absent", expires},
