@@ -33,7 +33,7 @@ type fleetClients struct {
 // loads lets so many clients send tasks to all nodes.
 func (f *fleet) loads(clients int) *fleetClients {
 	c := &fleetClients{f: f, nodes: f.all()}
-	web := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+	web := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: clients, IdleConnTimeout: 2 * time.Second}}
 	for i := range clients {
 		c.wg.Go(func() {
 			for n := i; !c.stopped.Load(); n += clients {

@@ -96,7 +96,9 @@ func openFleet(t testing.TB, n int) (f *fleet, took time.Duration) {
 		})
 	}
 	starting.Wait()
+	opened := time.Since(began)
 	f.known()
+	t.Logf("%d nodes are open after %v, and know each other after %v", n, opened.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 	for _, h := range f.workers {
 		soon(t, "the node serves", func() bool { return h.ask("POST", "/v1/", f.token, plain).status == 200 })
 	}
