@@ -85,6 +85,9 @@ type Peers interface {
 	Ask(ctx context.Context, node string, m any) (any, error)
 	// AskQueue has a verb carried out where the queue is ordered.
 	AskQueue(ctx context.Context, m any) (any, error)
+	// Keepers are the nodes that keep the shared store, in order; nil while not all of
+	// them are known.
+	Keepers() []string
 	// Up reports whether a node seems to be there.
 	Up(node string) bool
 	// StartQueued has a task queued that has its identifier, wherever the queue is

@@ -127,9 +127,7 @@ func Start(cfg Config) (*Node, error) {
 	if parts.records, err = records.Open(cfg.records()); err != nil {
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
-	if parts.leases = lease.New(lease.Config{Store: cfg.Store, Node: cfg.Node, Boot: parts.boot, Duration: cfg.Session.Lease, Guest: cfg.Guest, Log: cfg.Log}); parts.leases != nil {
-		parts.leases.Notify(parts.onLeaseLost, parts.confirmSessions)
-	}
+	parts.openLeases()
 	if err := parts.recover(); err != nil {
 		parts.leases.Close()
 		return nil, fmt.Errorf("start the actors: %w", err)

@@ -278,7 +278,8 @@ func (nobody) CancelQueued(context.Context, *api.Cancel) error {
 	return errors.New("there are no other nodes")
 }
 
-func (nobody) Up(string) bool { return false }
+func (nobody) Keepers() []string { return nil }
+func (nobody) Up(string) bool    { return false }
 func (nobody) Place(context.Context, *api.Execute) (string, *api.Refusal, error) {
 	return "n1", nil, nil
 }

@@ -1,20 +1,21 @@
 package cluster_test
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"net"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
+	"troupe/cluster/member"
+	"troupe/cluster/store"
 	"troupe/testkit/need"
 )
-
-var fleetSizes = flag.String("fleet", "1,8", "the numbers of worker nodes of TestFleet")
 
 // wire passes on the connections of one worker node, and counts their bytes.
 type wire struct {
@@ -59,80 +60,134 @@ func (w *wire) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestFleet: what an idle worker node sends and gets does not grow with the number of
-// worker nodes, and all of them know all others soon after a start of all.
-func TestFleet(t *testing.T) {
-	need.All(t)
-	var sizes []int
-	for _, text := range strings.Split(*fleetSizes, ",") {
-		n := 0
-		if _, err := fmt.Sscan(text, &n); err != nil {
-			t.Fatal(err)
-		}
-		sizes = append(sizes, n)
-	}
-	rates := map[int]float64{}
-	for _, n := range sizes {
-		t.Run(fmt.Sprint(n), func(t *testing.T) { rates[n] = idleFleet(t, n) })
-	}
-	least, most := sizes[0], sizes[len(sizes)-1]
-	if rates[most] > 1.5*rates[least]+2500 || rates[most] > 5000 {
-		t.Errorf("an idle worker node of %d has %.0f bytes a second, and one of %d has %.0f", least, rates[least], most, rates[most])
-	}
+// fleet is three nodes that keep the store, and worker nodes.
+type fleet struct {
+	t       testing.TB
+	hubs    []string
+	keepers []*httpNode
+	workers []*httpNode
+	wires   []*wire
+	token   string
+	made    int
+	clients *fleetClients
 }
 
-// idleFleet is how many bytes a second an idle worker node of so many has.
-func idleFleet(t *testing.T, n int) float64 {
+// openFleet starts so many worker nodes at once. It returns when all nodes know all others
+// and serve, and after what time that was.
+func openFleet(t testing.TB, n int) (f *fleet, took time.Duration) {
+	t.Helper()
 	cfgs, hubs := keeperConfigs(t)
-	keepers := joinAll(t, cfgs)
-	var all []*httpNode
-	for _, m := range keepers {
-		all = append(all, openHTTPNode(t, m, 0))
+	f = &fleet{t: t, hubs: hubs, made: n, workers: make([]*httpNode, n), wires: make([]*wire, n)}
+	for _, m := range joinAll(t, cfgs) {
+		f.keepers = append(f.keepers, openHTTPNode(t, m, 0))
 	}
+	f.token = f.keepers[0].token("fleet", "pro")
 	began := time.Now()
-	wires := make([]*wire, n)
-	workers := make([]*httpNode, n)
-	var starting sync.WaitGroup
+	members := make([]*member.Member, n)
 	for i := range n {
-		wires[i] = newWire(t, hubs[i%3])
-		m := join(t, workerConfig(t, fmt.Sprintf("w%d", i+1), []string{wires[i].Addr().String()}))
+		f.wires[i] = newWire(t, hubs[i%3])
+		members[i] = join(t, workerConfig(t, fmt.Sprintf("w%d", i+1), []string{f.wires[i].Addr().String()}))
+	}
+	var starting sync.WaitGroup
+	for i, m := range members {
 		starting.Go(func() {
 			ready(t, m)
-			workers[i] = openHTTPNode(t, m, 2)
+			f.workers[i] = openHTTPNode(t, m, 2)
 		})
 	}
 	starting.Wait()
-	all = append(all, workers...)
-	soon(t, "every node knows all others", func() bool {
+	opened := time.Since(began)
+	f.known()
+	t.Logf("%d nodes are open after %v, and know each other after %v", n, opened.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
+	for _, h := range f.workers {
+		soon(t, "the node serves", func() bool { return h.ask("POST", "/v1/", f.token, plain).status == 200 })
+	}
+	return f, time.Since(began)
+}
+
+func (f *fleet) all() []*httpNode { return slices.Concat(f.keepers, f.workers) }
+
+// known waits until all nodes know all others.
+func (f *fleet) known() {
+	f.t.Helper()
+	all := f.all()
+	soon(f.t, "every node knows all others", func() bool {
 		for _, h := range all {
-			if h.company.Count() != n+3 {
+			if h.company.Count() != len(all) {
 				return false
 			}
 		}
 		return true
 	})
-	t.Logf("%d worker nodes are known everywhere %v after their start", n, time.Since(began).Round(10*time.Millisecond))
-	time.Sleep(3 * time.Second) // a start is not idle
+}
+
+// idle is what an idle worker node sends and gets, in bytes a second, and how many changes
+// all of them write into the store in that time.
+func (f *fleet) idle(lasts time.Duration) (rate float64, written uint64) {
+	f.t.Helper()
 	sum := func() (bytes int64) {
-		for _, w := range wires {
+		for _, w := range f.wires {
 			bytes += w.bytes.Load()
 		}
 		return bytes
 	}
-	const lasts = 10 * time.Second
-	before, sent := sum(), time.Now()
+	last := func() uint64 {
+		js, err := jetstream.New(f.keepers[0].member.Conn())
+		if err == nil {
+			var s jetstream.Stream
+			if s, err = js.Stream(ctx, store.RecordStream); err == nil {
+				return s.CachedInfo().State.LastSeq
+			}
+		}
+		f.t.Error(err)
+		return 0
+	}
+	before, stored, began := sum(), last(), time.Now()
 	time.Sleep(lasts)
-	rate := float64(sum()-before) / time.Since(sent).Seconds() / float64(n)
-	t.Logf("an idle worker node of %d sends and gets %.0f bytes a second", n, rate)
-	for _, h := range all {
-		if h.company.Count() != n+3 {
-			t.Errorf("a node knows %d", h.company.Count())
-		}
+	return float64(sum()-before) / time.Since(began).Seconds() / float64(len(f.wires)), last() - stored
+}
+
+// joins adds a worker node.
+func (f *fleet) joins() *httpNode {
+	f.t.Helper()
+	f.made++
+	m := join(f.t, workerConfig(f.t, fmt.Sprintf("w%d", f.made), f.hubs))
+	ready(f.t, m)
+	h := openHTTPNode(f.t, m, 2)
+	soon(f.t, "the new node serves", func() bool { return h.ask("POST", "/v1/", f.token, plain).status == 200 })
+	return h
+}
+
+// leaves ends a node in good order: no client asks it any more.
+func (h *httpNode) leaves() {
+	h.Node.Stop()
+	h.company.Close()
+	_ = h.member.Close()
+}
+
+// TestFleet: what an idle worker node sends and gets does not grow with the number of
+// worker nodes, and its lease costs no writes. Nodes that come and go fail no request.
+func TestFleet(t *testing.T) {
+	need.All(t)
+	rates := map[int]float64{}
+	for _, n := range []int{1, 8} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			f, took := openFleet(t, n)
+			t.Logf("%d worker nodes serve %v after their start", n, took.Round(10*time.Millisecond))
+			time.Sleep(sessionLease) // a start is not idle
+			rate, written := f.idle(sessionLease)
+			t.Logf("an idle worker node of %d sends and gets %.0f bytes a second; all write %d changes in %v", n, rate, written, sessionLease)
+			if rates[n] = rate; written > 2 {
+				t.Errorf("%d idle worker nodes write %d changes in %v", n, written, sessionLease)
+			}
+			if n > 1 {
+				load := f.loads(4)
+				f.changes(2, 0)
+				load.end()
+			}
+		})
 	}
-	for i, h := range workers {
-		if r := h.ask("GET", "/healthz", "", ""); r.status != 200 {
-			t.Errorf("worker node %d is %d", i+1, r.status)
-		}
+	if rates[8] > 1.5*rates[1]+2500 || rates[8] > 5000 {
+		t.Errorf("an idle worker node of one has %.0f bytes a second, and one of eight has %.0f", rates[1], rates[8])
 	}
-	return rate
 }

@@ -72,7 +72,7 @@ func openScriptedNode(t testing.TB, m *member.Member, workers int, engine *testk
 	h.files = files
 	h.accounts = persistence.NewAccounts(records)
 	h.company, err = cluster.NewRouter(cluster.RouterConfig{
-		Conn: m.Conn(), Node: m.Name(), Version: "test", Uploads: filepath.Join(t.TempDir(), "guests"), Log: zerolog.Nop(), Role: roleOf(m), Hub: hubOf(m), Digests: m.Accepts(),
+		Conn: m.Conn(), Node: m.Name(), Version: "test", Uploads: filepath.Join(t.TempDir(), "guests"), Log: zerolog.Nop(), Role: roleOf(m), Members: m.Members, Hub: hubOf(m), Digests: m.Accepts(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -38,6 +38,9 @@ type Local interface {
 	HoldQueue(on bool)
 	PeerReports(o *api.PeerCapacity)
 	PeerFreed(node string)
+	LeaseStamp() string
+	PromiseLease(node, stamp string) bool
+	LeasePromised(keeper, stamp string)
 }
 
 // RouterConfig is what a [Router] is made from.
@@ -55,6 +58,8 @@ type RouterConfig struct {
 	Hub func() string
 	// Digests: the node tells its worker nodes of all nodes.
 	Digests bool
+	// Members is how many nodes keep the store, or may; nil: nobody counts them.
+	Members func() int
 	// Role is what the node says that it is for; empty: it keeps the store, or may.
 	Role string
 	// Speaks is which releases the node understands; zero: what this build does.
@@ -90,6 +95,7 @@ type Router struct {
 	views      mergedViews
 	unreadable unreadable
 	releases   releases
+	promised   promisedStamps
 }
 
 // NewRouter makes a router that knows this node alone. [Router.Open] connects it to the
@@ -117,6 +123,7 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 	c.own.outside, c.own.look = c.Outside, c.lookAtReleases
 	c.own.init(c.cfg, &link.Inventory{Node: cfg.Node, Boot: c.boot, Version: cfg.Version, Sent: c.began, Speaks: &c.cfg.Speaks, Began: c.began, Role: cfg.Role})
 	c.peers.ping = c.ping
+	c.promised.told = map[string]string{}
 	c.peers.onInventory = func(i *link.Inventory) { c.local.PeerReports(i.Capacity()) }
 	c.peers.down, c.peers.up = c.onDown, c.onUp
 	return c, nil
@@ -138,7 +145,7 @@ func (c *Router) Open(local Local, edge Edge) error {
 	}
 	c.stop = append(c.stop, unserve)
 	listens := map[string]nats.MsgHandler{
-		link.Subject(c.cfg.Node, "ping"): func(m *nats.Msg) { _ = m.Respond([]byte(c.boot)) },
+		link.Subject(c.cfg.Node, "ping"): c.onPing,
 		link.InventorySubject:            c.onInventory,
 	}
 	if c.peers.guest {
@@ -185,14 +192,6 @@ func (c *Router) close() {
 	c.peers.close()
 	c.served.close()
 	c.hosted.close()
-}
-
-func (c *Router) ping(ctx context.Context, node string) (boot string, err error) {
-	r, err := c.cfg.Conn.RequestWithContext(ctx, link.Subject(node, "ping"), nil)
-	if err != nil {
-		return "", err
-	}
-	return string(r.Data), nil
 }
 
 // replyTimeout bounds the time of a short answer.

@@ -61,6 +61,7 @@ type testCluster struct {
 	goes  func(testkit.Call) testkit.Script // how tasks go that have no script; nil: at once
 
 	notices actors.NoticesConfig
+	size    int
 
 	server *server.Server         // between them
 	speaks map[string]link.Speaks // by node: which releases it understands; none: this one's
@@ -90,7 +91,7 @@ func (to *testCluster) grow(workers ...int) *testCluster {
 	}
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	to.server = s
+	to.server, to.size = s, len(workers)
 	for i, n := range workers {
 		to.nodes = append(to.nodes, to.open(s, "n"+strconv.Itoa(i+1), n))
 	}
@@ -126,6 +127,7 @@ func (to *testCluster) open(s *server.Server, name string, workers int) *testNod
 	h := &testNode{name: name, conn: conn, wire: wire, uploads: filepath.Join(to.t.TempDir(), "guests")}
 	h.Router, err = cluster.NewRouter(cluster.RouterConfig{
 		Conn: conn, Node: name, Version: "test", Uploads: h.uploads, Log: zerolog.Nop(), Speaks: to.speaks[name],
+		Members: func() int { return to.size },
 	})
 	if err != nil {
 		to.t.Fatal(err)

@@ -38,8 +38,14 @@ type Leases struct {
 	onLost  func()
 	confirm func(ctx context.Context, term uint64) error
 
+	// keepers are the nodes that keep the store, where that is known; ask asks one of them
+	// to agree to the end of a lease.
+	keepers func() []string
+	ask     func(ctx context.Context, keeper, node string, revision uint64, look bool) (Ends, error)
+
 	mu         sync.Mutex
 	own        ownLease
+	promises   promises
 	others     map[string]*seenLease
 	changed    chan struct{} // closed at the next change of another's lease
 	expiry     *time.Timer   // fires when the lease has lapsed
@@ -60,6 +66,10 @@ type Config struct {
 	// that it waits for.
 	Guest bool
 	Log   zerolog.Logger
+	// Keepers are the nodes that keep the store, in order; nil while they are not known. Ask
+	// asks one of them [Leases.Agree]. Without them a lease is carried by its renewals alone.
+	Keepers func() []string
+	Ask     func(ctx context.Context, keeper, node string, revision uint64, look bool) (Ends, error)
 }
 
 // New makes the leases of a node; nil: there are no other nodes.
@@ -71,7 +81,7 @@ func New(cfg Config) *Leases {
 		store: cfg.Store, guest: cfg.Guest, Duration: cfg.Duration, log: cfg.Log, began: time.Now(),
 		onLost: func() {}, confirm: func(context.Context, uint64) error { return nil },
 		own:    ownLease{node: cfg.Node, boot: cfg.Boot, lasts: cfg.Duration},
-		others: map[string]*seenLease{}, changed: make(chan struct{}),
+		others: map[string]*seenLease{}, changed: make(chan struct{}), keepers: cfg.Keepers, ask: cfg.Ask,
 	}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	return l
@@ -122,9 +132,12 @@ func (l *Leases) Open(ctx context.Context) error {
 		if err == nil {
 			l.own.inherit(rec, revision)
 			began := l.now()
-			next, over, _ := l.own.next()
+			next, over, _ := l.own.next(l.electors())
 			if revision, err = l.write(ctx, next, over); err == nil {
+				l.mu.Lock()
 				l.own.stored(next, revision, began)
+				l.promises.after = revision
+				l.mu.Unlock()
 				break
 			}
 		}
@@ -133,8 +146,10 @@ func (l *Leases) Open(ctx context.Context) error {
 		}
 	}
 	// Actors that start now read their sessions before they use them.
+	l.mu.Lock()
 	l.own.confirmed = l.own.term
 	l.expiry = time.AfterFunc(l.own.until-l.now(), l.checkExpiry)
+	l.mu.Unlock()
 	l.wg.Go(l.keep)
 	if !l.guest {
 		l.wg.Go(l.followPeers)
@@ -162,7 +177,7 @@ func (l *Leases) Close() {
 func (l *Leases) giveBack(ctx context.Context) error {
 	for {
 		l.mu.Lock()
-		last, over, mine := l.own.next()
+		last, over, mine := l.own.next(nil)
 		l.own.until = 0
 		l.mu.Unlock()
 		if !mine {
@@ -186,7 +201,7 @@ func (l *Leases) giveBack(ctx context.Context) error {
 	}
 }
 
-// keep renews the lease until the node ends.
+// keep renews the lease until the node ends, where promises do not carry it.
 func (l *Leases) keep() {
 	tick := time.NewTicker(l.Duration / 10)
 	defer tick.Stop()
@@ -205,7 +220,12 @@ func (l *Leases) renew() {
 	defer cancel()
 	l.mu.Lock()
 	began := l.now()
-	rec, over, write := l.own.next()
+	keepers := l.electors()
+	if l.own.isCarried(began, keepers) {
+		l.mu.Unlock()
+		return
+	}
+	rec, over, write := l.own.next(keepers)
 	l.mu.Unlock()
 	err := error(persistence.ErrConflict)
 	var revision uint64
@@ -255,6 +275,9 @@ func (l *Leases) regain(term uint64) {
 func (l *Leases) checkExpiry() {
 	l.mu.Lock()
 	holds := l.own.holds(l.now())
+	if holds { // promises have carried it further
+		l.expiry.Reset(l.own.until - l.now())
+	}
 	l.mu.Unlock()
 	if !holds && l.ctx.Err() == nil {
 		l.onLost()

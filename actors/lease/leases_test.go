@@ -3,6 +3,8 @@ package lease
 import (
 	"context"
 	"errors"
+	"maps"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -151,5 +153,183 @@ func TestARenewedLeaseIsNotWaitedOut(t *testing.T) {
 		if !one.Serving() {
 			t.Error("its lease was taken")
 		}
+	})
+}
+
+// pinged are nodes that ping each other as in a cluster, until their test ends.
+type pinged struct {
+	nodes map[string]*Leases
+	away  map[string]bool // nobody hears them
+	mu    sync.Mutex
+}
+
+func (p *pinged) ask(_ context.Context, keeper, node string, revision uint64, look bool) (Ends, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.away[keeper] {
+		return Ends{}, errors.New("it does not answer")
+	}
+	return p.nodes[keeper].Agree(node, revision, look), nil
+}
+
+func (p *pinged) cut(node string, away bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.away[node] = away
+}
+
+func (p *pinged) run(ctx context.Context) {
+	stamps := map[[2]string]string{}
+	for ; ctx.Err() == nil; time.Sleep(2 * time.Second) {
+		p.mu.Lock()
+		for k, keeper := range p.nodes {
+			for n, node := range p.nodes {
+				if k == n || p.away[k] || p.away[n] {
+					continue
+				}
+				if s := stamps[[2]string{k, n}]; s != "" {
+					node.Promised(k, s)
+				}
+				s := node.Stamp()
+				if !keeper.Promise(n, s) {
+					s = ""
+				}
+				stamps[[2]string{k, n}] = s
+			}
+		}
+		p.mu.Unlock()
+	}
+}
+
+// TestPingsCarryLeases: while nodes see each other, their leases cost no writes, also while
+// the store is out of reach. A node that nobody sees loses its lease, and not before it has
+// stopped.
+func TestPingsCarryLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := persistence.NewMemory()
+		defer shared.Close()
+		const lease = 10 * time.Second
+		p := &pinged{nodes: map[string]*Leases{}, away: map[string]bool{}}
+		keepers := []string{"n1", "n2", "n3"}
+		stores := map[string]*cutStore{}
+		open := func(node string, guest bool, asks bool) *Leases {
+			stores[node] = &cutStore{Store: shared}
+			cfg := Config{Store: stores[node], Node: node, Boot: node, Duration: lease, Guest: guest, Log: zerolog.Nop()}
+			if asks {
+				cfg.Keepers, cfg.Ask = func() []string { return keepers }, p.ask
+			}
+			l := New(cfg)
+			if err := l.Open(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.nodes[node] = l
+			return l
+		}
+		for _, node := range keepers {
+			defer open(node, false, true).Close()
+		}
+		worker := open("w1", true, true)
+		defer worker.Close()
+		ctx, stop := context.WithCancel(t.Context())
+		var pinging sync.WaitGroup
+		pinging.Go(func() { p.run(ctx) })
+		defer pinging.Wait()
+		defer stop()
+		time.Sleep(lease)
+		revisions := func() (all map[string]uint64) {
+			list, err := shared.List(ctx, Prefix)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = map[string]uint64{}
+			for _, r := range list {
+				all[r.Key] = r.Revision
+			}
+			return all
+		}
+		before := revisions()
+		time.Sleep(time.Hour)
+		if after := revisions(); len(after) != 4 || !maps.Equal(after, before) {
+			t.Errorf("in an hour the leases have been written: %v, then %v", before, after)
+		}
+		if !worker.Serving() {
+			t.Fatal("the worker node has no lease")
+		}
+		if err := p.nodes["n1"].WaitAndRevoke(ctx, "w1"); !errors.Is(err, ErrRenewed) || !worker.Serving() {
+			t.Errorf("the lease of a node that is seen: %v", err)
+		}
+
+		// Its process has just begun anew: a node that thinks that it is lost learns soon that
+		// it is there.
+		worker.Close()
+		worker = open("w1", true, true)
+		defer worker.Close()
+		began := time.Now()
+		if err := p.nodes["n1"].WaitAndRevoke(ctx, "w1"); !errors.Is(err, ErrRenewed) || time.Since(began) > 5*time.Second {
+			t.Errorf("the lease of a node that was started again, after %v: %v", time.Since(began), err)
+		}
+		time.Sleep(lease)
+
+		for _, s := range stores { // an election
+			s.cut.Store(true)
+		}
+		time.Sleep(2 * lease)
+		for _, s := range stores {
+			s.cut.Store(false)
+		}
+		if !worker.Serving() || !p.nodes["n2"].Serving() {
+			t.Error("the leases have not outlasted an election")
+		}
+
+		stores["w1"].cut.Store(true)
+		p.cut("w1", true)
+		began = time.Now()
+		stopped := make(chan time.Duration, 1)
+		go func() {
+			for worker.Serving() {
+				time.Sleep(10 * time.Millisecond)
+			}
+			stopped <- time.Since(began)
+		}()
+		if err := p.nodes["n3"].WaitAndRevoke(ctx, "w1"); err != nil || worker.Serving() {
+			t.Errorf("a node that nobody sees: %v, it serves: %v", err, worker.Serving())
+		}
+		if took := time.Since(began); took > lease+2*time.Second || <-stopped > took {
+			t.Errorf("its lease was ended after %v", took)
+		}
+		p.cut("w1", false)
+		stores["w1"].cut.Store(false)
+		time.Sleep(lease)
+		if !worker.Serving() {
+			t.Error("the node is back, and has no lease")
+		}
+
+		// Beside a node of the release before, which ends leases without asking, all renew
+		// theirs in the store.
+		old := open("n4", false, false)
+		written := func() {
+			rec, revision, err := old.read(ctx, "n4")
+			if err == nil {
+				rec.Asks, rec.Boot = false, "old"
+				_, err = old.write(ctx, rec, revision)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		old.stop()
+		old.wg.Wait()
+		written()
+		time.Sleep(2 * lease)
+		before = revisions()
+		time.Sleep(lease / 5)
+		for key, revision := range revisions() {
+			if revision == before[key] && key != Prefix+"n4" {
+				t.Errorf("%s is not renewed beside a node of the release before", key)
+			}
+		}
+		old.expiry.Stop()
 	})
 }

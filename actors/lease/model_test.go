@@ -36,6 +36,7 @@ type leaseModel struct {
 	leases  map[string]stampedLease
 	session stampedSession
 	boots   int
+	keepers []string // that the next record names
 }
 
 type (
@@ -57,14 +58,16 @@ type leaseNode struct {
 	offset time.Duration
 	own    ownLease
 	seen   map[string]*seenLease
+	kept   promises
 
 	renewing, confirming, taking func() bool // the next step of what is under way; true: over
+	pinged                       func() bool
 	had                          *stampedSession
 	term                         uint64 // in which the session is known to be its own
 }
 
 func newLeaseModel(t *rapid.T) *leaseModel {
-	m := &leaseModel{t: t, leases: map[string]stampedLease{}}
+	m := &leaseModel{t: t, leases: map[string]stampedLease{}, keepers: []string{"n1", "n2", "n3"}}
 	for i := range 3 {
 		n := &leaseNode{name: fmt.Sprint("n", i+1), rate: 1000 + rapid.IntRange(-20, 20).Draw(t, "rate"),
 			offset: time.Duration(rapid.IntRange(0, 1000).Draw(t, "offset")) * time.Hour}
@@ -81,12 +84,13 @@ func newLeaseModel(t *rapid.T) *leaseModel {
 func (m *leaseModel) start(n *leaseNode) {
 	m.boots++
 	n.own = ownLease{node: n.name, boot: fmt.Sprint(m.boots), lasts: modelLease}
-	n.seen, n.had, n.renewing, n.confirming, n.taking = map[string]*seenLease{}, nil, nil, nil, nil
+	n.seen, n.had, n.renewing, n.confirming, n.taking, n.pinged = map[string]*seenLease{}, nil, nil, nil, nil, nil
 	l := m.leases[n.name]
 	n.own.inherit(l.rec, l.revision)
 	began := n.clock(m.now)
-	rec, over, _ := n.own.next()
+	rec, over, _ := n.own.next(m.keepers)
 	revision, ok := m.putLease(rec, over)
+	n.kept = promises{began: began, after: revision}
 	if !ok {
 		m.t.Fatal("nobody else writes while a node starts")
 	}
@@ -127,7 +131,7 @@ func (m *leaseModel) putSession(rec records.Session, over uint64) (uint64, bool)
 
 func (m *leaseModel) step() {
 	n := rapid.SampledFrom(m.nodes).Draw(m.t, "node")
-	switch rapid.SampledFrom([]string{"pass", "pass", "renew", "renew", "renew", "confirm", "take", "take", "take", "freeze", "restart"}).Draw(m.t, "what") {
+	switch rapid.SampledFrom([]string{"pass", "pass", "renew", "renew", "hear", "hear all", "ping", "ping", "ping all", "ping all", "ping all", "keepers", "confirm", "take all", "take all", "take all", "take", "take", "take", "take", "freeze", "restart"}).Draw(m.t, "what") {
 	case "pass":
 		m.now += time.Duration(rapid.IntRange(0, 30).Draw(m.t, "ms")) * time.Millisecond
 	case "freeze": // of everybody: each for itself does nothing for as long as it is not drawn
@@ -136,6 +140,30 @@ func (m *leaseModel) step() {
 		m.start(n)
 	case "renew":
 		advance(&n.renewing, func() func() bool { return m.renew(n) })
+	case "hear": // of another one's lease, sooner or later
+		m.see(n, rapid.SampledFrom(m.nodes).Draw(m.t, "whose").name)
+	case "hear all":
+		for _, n := range m.nodes {
+			for _, o := range m.nodes {
+				m.see(n, o.name)
+			}
+		}
+	case "keepers":
+		if rapid.IntRange(0, 2).Draw(m.t, "change") == 0 {
+			m.keepers = rapid.SampledFrom([][]string{nil, {"n2", "n3"}, {"n1", "n2", "n3"}, {"n1", "n2", "n3"}, {"n1", "n2", "n3"}}).Draw(m.t, "keepers")
+		}
+	case "ping all":
+		for _, keeper := range m.nodes {
+			for ping := m.ping(n, keeper); !ping(); {
+			}
+		}
+	case "take all":
+		for take := m.take(n); !take(); {
+		}
+	case "ping":
+		advance(&n.pinged, func() func() bool {
+			return m.ping(n, rapid.SampledFrom(m.nodes).Draw(m.t, "keeper"))
+		})
 	case "confirm":
 		if n.own.holds(n.clock(m.now)) && n.own.confirmed != n.own.term {
 			advance(&n.confirming, func() func() bool { return m.confirm(n) })
@@ -170,7 +198,7 @@ func sequence(steps ...func() bool) func() bool {
 func (m *leaseModel) renew(n *leaseNode) func() bool {
 	own := &n.own
 	began := n.clock(m.now)
-	rec, over, write := own.next()
+	rec, over, write := own.next(m.keepers)
 	var revision uint64
 	var ok bool
 	return sequence(
@@ -189,6 +217,46 @@ func (m *leaseModel) renew(n *leaseNode) func() bool {
 			}
 			return true
 		})
+}
+
+// ping is one of a keeper: the node's answer has a stamp, and the next ping may promise
+// something. Each way takes as long as it likes.
+func (m *leaseModel) ping(n, keeper *leaseNode) func() bool {
+	s, ok := n.own.stamp(n.clock(m.now))
+	return sequence(
+		func() bool { return ok && keeper != n },
+		func() bool {
+			seen := keeper.seen[n.name]
+			return seen != nil && keeper.kept.give(n.name, s, *seen, keeper.clock(m.now), modelLease)
+		},
+		func() bool { n.own.promised(keeper.name, s, n.clock(m.now)); return true })
+}
+
+// see takes in what is on disk of a node's lease.
+func (m *leaseModel) see(n *leaseNode, owner string) {
+	l := m.leases[owner]
+	if n.seen[owner] == nil {
+		n.seen[owner] = &seenLease{since: n.clock(m.now)}
+	}
+	n.seen[owner].see(l.rec, l.revision, n.clock(m.now))
+}
+
+// agree is what Leases.Agree does.
+func (m *leaseModel) agree(keeper *leaseNode, owner string, revision uint64) bool {
+	now, newest := keeper.clock(m.now), uint64(0)
+	if owner == keeper.name {
+		if keeper.own.holds(now) {
+			return false
+		}
+		newest = keeper.own.revision
+	} else if seen := keeper.seen[owner]; seen != nil {
+		newest = seen.revision
+	}
+	e := keeper.kept.agree(owner, revision, newest, now, modelLease)
+	if e.OK && owner == keeper.name {
+		keeper.own.resign(revision)
+	}
+	return e.OK
 }
 
 // confirm is what leases.regain does with one session.
@@ -228,15 +296,27 @@ func (m *leaseModel) take(n *leaseNode) func() bool {
 	}
 	var seen seenLease
 	var took records.Session
+	asked, agreed := 0, map[string]bool{}
+	ask := func() bool { // one keeper a step; the answer of an earlier one may be old
+		if asked < len(seen.record.Keepers) && !seen.record.Over {
+			for _, keeper := range m.nodes {
+				if keeper.name == seen.record.Keepers[asked] && m.agree(keeper, owner, seen.revision) {
+					agreed[keeper.name] = true
+				}
+			}
+			asked++
+		}
+		return true
+	}
 	return sequence(
 		func() bool {
-			l := m.leases[owner]
-			if n.seen[owner] == nil {
-				n.seen[owner] = &seenLease{since: n.clock(m.now)}
-			}
-			n.seen[owner].see(l.rec, l.revision, n.clock(m.now))
+			m.see(n, owner)
 			seen = *n.seen[owner]
 			return n.seen[owner].remaining(n.clock(m.now), modelLease) == 0
+		},
+		ask, ask, ask,
+		func() bool {
+			return seen.record.Over || len(seen.record.Keepers) == 0 || len(agreed) >= majority(seen.record.Keepers)
 		},
 		func() bool { _, ok := m.putLease(seen.end(owner), seen.revision); return ok },
 		func() bool {

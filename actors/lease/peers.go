@@ -73,6 +73,7 @@ func (l *Leases) Others() map[string]uint64 {
 // that node's sessions may be taken then. It returns [ErrRenewed] when the node renews
 // it meanwhile, and [ErrHeld] when ctx ends first.
 func (l *Leases) WaitAndRevoke(ctx context.Context, node string) error {
+	counts := map[string]uint64{}
 	for first := (seenLease{}); ; {
 		rec, revision, err := l.read(ctx, node)
 		if err != nil {
@@ -88,6 +89,14 @@ func (l *Leases) WaitAndRevoke(ctx context.Context, node string) error {
 		l.mu.Lock()
 		rest, news := s.remaining(l.now(), l.Duration), l.changed
 		l.mu.Unlock()
+		carried := !s.record.Over && len(s.record.Keepers) > 0
+		if carried {
+			asked, err := l.askKeepers(ctx, node, s, rest > 0, counts)
+			if err != nil {
+				return err
+			}
+			rest = max(rest, asked)
+		}
 		if rest == 0 {
 			// Written even where it is over: what was read may be out of date, and
 			// that a majority has stored is not.
@@ -102,7 +111,7 @@ func (l *Leases) WaitAndRevoke(ctx context.Context, node string) error {
 			}
 			rest = time.Millisecond
 		}
-		if l.guest { // nobody tells it of a renewal
+		if l.guest || carried { // nobody tells it of a renewal
 			rest = min(rest, l.Duration/10)
 		}
 		timer := time.NewTimer(rest)

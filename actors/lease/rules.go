@@ -1,6 +1,9 @@
 package lease
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A node's sessions are its own for as long as it holds its lease: one small
 // record for each node, which the node renews a few times per lease, and which
@@ -20,6 +23,12 @@ type Record struct {
 	Boot string `json:"boot"`           // the process that holds it
 	Term uint64 `json:"term"`           // another one each time that the lease is taken anew
 	Over bool   `json:"over,omitempty"` // its sessions may be taken
+	// Keepers are the nodes whose promises carry the lease: see promises.go. None: only
+	// its renewals do.
+	Keepers []string `json:"keepers,omitempty"`
+	// Asks: the process asks a lease's keepers before it ends it. Those of earlier
+	// releases do not.
+	Asks bool `json:"asks,omitempty"`
 }
 
 // ownLease is what a node knows of its own lease.
@@ -34,32 +43,45 @@ type ownLease struct {
 	last     Record // what is on disk, as far as is known
 	revision uint64
 	theirs   bool // another process of this name holds it
+
+	stamps   map[string]time.Duration // the newest that each keeper has promised for
+	carried  time.Duration            // until then promises carry it
+	changing bool                     // a record with other keepers may be on disk
+	resigned uint64                   // the newest record that it has agreed to end
 }
 
 // next is what to write, and over which revision; false: nothing, as somebody
 // else holds the lease.
-func (l *ownLease) next() (rec Record, over uint64, write bool) {
-	rec = Record{Node: l.node, Boot: l.boot, Term: l.term}
+func (l *ownLease) next(keepers []string) (rec Record, over uint64, write bool) {
+	rec = Record{Node: l.node, Boot: l.boot, Term: l.term, Keepers: keepers, Asks: true}
 	if l.term == 0 {
 		rec.Term = l.last.Term + 1
 	}
+	l.changing = l.changing || !slices.Equal(keepers, l.last.Keepers)
 	return rec, l.revision, !l.theirs
 }
 
 // stored takes over that a renewal is on disk which began at a time.
 func (l *ownLease) stored(rec Record, revision uint64, began time.Duration) {
+	if l.changing || l.term != rec.Term {
+		l.forgetPromises()
+	}
 	l.last, l.revision, l.term = rec, revision, rec.Term
-	l.until = began + l.lasts*9/10
+	l.until = max(began+l.lasts*9/10, l.carried)
 }
 
 // met takes over the record that was on disk instead of the last renewal. That may be an
 // earlier try without an answer: it loses nothing and extends nothing.
 func (l *ownLease) met(rec Record, revision uint64) {
+	if l.changing || l.term != rec.Term {
+		l.forgetPromises()
+	}
 	l.last, l.revision = rec, revision
 	mine := rec.Boot == l.boot && !rec.Over
 	if mine && rec.Term == l.term {
 		return
 	}
+	l.forgetPromises()
 	l.until, l.term, l.theirs = 0, 0, revision > 0 && !rec.Over && !mine
 	if mine {
 		l.term = rec.Term
@@ -105,5 +127,5 @@ func (s *seenLease) remaining(now, lasts time.Duration) time.Duration {
 
 // end is what ends it, to be written over the revision that was seen.
 func (s *seenLease) end(node string) Record {
-	return Record{Node: node, Boot: s.record.Boot, Term: s.record.Term, Over: true}
+	return Record{Node: node, Boot: s.record.Boot, Term: s.record.Term, Over: true, Asks: true}
 }

@@ -110,6 +110,7 @@ func keptMessages(t *testing.T) []golden.Case {
 		golden.Record[wantPiece](t, "want-piece", nil),
 		golden.Places(t, map[string]string{
 			"ask": Subject("n1", "ask"), "inventory": InventorySubject, "piece": Subject("n1", "piece"), "ping": Subject("n1", "ping"),
+			"stamp": StampHeader, "promised stamp": PromisedHeader, "keeper": KeeperHeader,
 			"description of a file": store.FilePrefix + "id", "part of a file": store.PartSubject("id", 3), "stream of files": store.FileStream,
 			"record": store.RecordSubject("task/t1"), "record with odd signs": store.RecordSubject("account/a.b c*>~ü"), "stream of records": store.RecordStream,
 			"expiry": store.ExpiresHeader, "deletion": store.DeletedHeader, "write": store.WriteHeader,

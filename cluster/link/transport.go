@@ -50,6 +50,14 @@ func NewTransport(nc *nats.Conn, node string, log zerolog.Logger) *Transport {
 // Subject is where a node takes one sort of messages.
 func Subject(node, what string) string { return "troupe.node." + node + "." + what }
 
+// The headers of pings: what an answer says of its node's lease, and the one of an earlier
+// answer for which the node that pings promises something.
+const (
+	StampHeader    = "Troupe-Stamp"
+	PromisedHeader = "Troupe-Promised"
+	KeeperHeader   = "Troupe-Keeper"
+)
+
 const InventorySubject = "troupe.inventory"
 
 // Ask sends a message to a node and waits for its answer until ctx ends.

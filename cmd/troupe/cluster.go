@@ -213,7 +213,7 @@ func (s *service) join(ctx context.Context) (err error) {
 	s.account(files)
 	s.router, err = cluster.NewRouter(cluster.RouterConfig{
 		Conn: s.member.Conn(), Node: s.Cluster.Node, Version: ownVersion(), Uploads: forwardedIn(s.data), Log: s.log, Store: s.ownHealth, Role: s.Cluster.Role,
-		Hub: s.hub(), Digests: s.member.Accepts(),
+		Members: s.member.Members, Hub: s.hub(), Digests: s.member.Accepts(),
 	})
 	return err
 }
