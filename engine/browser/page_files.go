@@ -95,6 +95,8 @@ var (
 	schemaJS string
 	//go:embed js/refs.js
 	refsJS string
+	//go:embed js/said.js
+	saidJS string
 	//go:embed js/tree.js
 	treeJS string
 	//go:embed js/distil.js
@@ -118,7 +120,7 @@ var (
 	hands  = &part{lean(reachJS, placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS)}
 	eyes   = &part{lean(eachJS, rolesJS, pointingJS, statesJS, shownJS, nearJS)}
 	// survey is what a snapshot needs, and readers what reads a whole document.
-	survey  = &part{lean(refsJS, treeJS, distilJS)}
+	survey  = &part{lean(refsJS, saidJS, treeJS, distilJS)}
 	readers = &part{lean(markdownJS, tablesJS, aboutPageJS, typedJS, schemaJS)}
 
 	// grounded finds a call for which the ground does, or which asks for what it lacks.
