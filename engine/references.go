@@ -66,7 +66,7 @@ func (rs *references) calls(number int, role, name string) {
 	if len(name) > maxCalledName {
 		name = strings.ToValidUTF8(name[:maxCalledName], "")
 	}
-	rs.called[number] = calledAs{role, name}
+	rs.called[number] = calledAs{role, strings.Clone(name)} // it is a part of all that the page said
 }
 
 func (rs *references) calledAs(number int) (as calledAs, known bool) {

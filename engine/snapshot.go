@@ -7,9 +7,6 @@ import (
 	"slices"
 	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"troupe/engine/browser"
 	"troupe/engine/lang"
 )
@@ -262,64 +259,4 @@ func (p *surveying) frame(ctx context.Context, f foreignFrame, place []browser.P
 	p.page.Cut = p.page.Cut || in.Cut
 	p.run.refs.gave(p.tab, way, in.Free)
 	return in, way
-}
-
-// pageTree is the page script's answer.
-type pageTree struct {
-	Document string         `json:"d"`
-	URL      string         `json:"url"`
-	Title    string         `json:"title"`
-	Tree     []treeChild    `json:"tree"`
-	Found    []treeNode     `json:"found"`
-	Foreign  []foreignFrame `json:"foreign"`
-	Free     int            `json:"free"`
-	Cut      bool           `json:"cut"` // there is more than one snapshot may hold
-}
-
-type foreignFrame struct {
-	Ref    int       `json:"e"`
-	Origin []float64 `json:"o"`
-}
-
-// treeNode is an element of a snapshot.
-type treeNode struct {
-	Role        string      `json:"r"`
-	Name        string      `json:"n"`
-	Called      string      `json:"k"` // its name, where that is not shown
-	Full        string      `json:"f"` // the name to show where what is in it is not
-	States      []string    `json:"s"`
-	Ref         int         `json:"e"`
-	Pointer     int         `json:"p"`
-	Acts        int         `json:"i"`
-	URL         *string     `json:"u"`
-	Placeholder *string     `json:"h"`
-	Box         []int       `json:"b"`
-	Frame       int         `json:"x"`
-	Origin      []float64   `json:"o"`
-	Children    []treeChild `json:"c"`
-	Quiet       *string     `json:"t"` // a text that only tells what has changed
-
-	Score      float64 `json:"q"`
-	AroundRole string  `json:"ar"`
-	AroundName string  `json:"an"`
-}
-
-// treeChild is a text, or an element.
-type treeChild struct {
-	text string
-	node *treeNode
-}
-
-// UnmarshalJSONFrom reads each byte once, however deep the tree is: pages decide that.
-func (c *treeChild) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	if d.PeekKind() == '"' {
-		return jsonv2.UnmarshalDecode(d, &c.text)
-	}
-	c.node = new(treeNode)
-	return jsonv2.UnmarshalDecode(d, c.node)
-}
-
-// readTree reads the page script's answer. A page can have half a character in its texts.
-func readTree(b []byte, into *pageTree) error {
-	return jsonv2.Unmarshal(b, into, jsontext.AllowInvalidUTF8(true))
 }

@@ -13,7 +13,11 @@ func TestDeepTreesAreReadOnce(t *testing.T) {
 	const levels, letters = 900, 1 << 20
 	text := strings.Repeat("x", letters)
 	tree := func(levels int) string {
-		return `{"tree":[` + strings.Repeat(`{"r":"group","c":[`, levels) + fmt.Sprintf("%q", text) + strings.Repeat("]}", levels) + "]}"
+		var b strings.Builder
+		for n := range levels {
+			fmt.Fprintf(&b, "|%d.group", n)
+		}
+		return fmt.Sprintf(`{"tree":"%s|%d'%s"}`, b.String(), levels, text)
 	}
 	took := func(levels int) time.Duration {
 		least := time.Hour

@@ -9,7 +9,7 @@ import (
 	"troupe/engine/browser"
 )
 
-func sortMatches(all []treeNode) {
+func sortMatches(all []foundNode) {
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Score > all[j].Score })
 }
 
@@ -143,6 +143,9 @@ func repeats(line, text snapshotLine) bool {
 
 // withoutQuiet are the lines that are shown also where nothing has changed.
 func withoutQuiet(lines []snapshotLine) []snapshotLine {
+	if !slices.ContainsFunc(lines, func(l snapshotLine) bool { return l.quiet }) {
+		return lines
+	}
 	return chosenLines(lines, func(i int) bool { return !lines[i].quiet })
 }
 

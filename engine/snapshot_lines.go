@@ -67,38 +67,36 @@ func (w *lineWriter) add(l snapshotLine) { w.lines = append(w.lines, l) }
 
 // sameLeaf reports whether two neighbours say the same, and neither can be acted upon.
 func sameLeaf(a, b treeChild) bool {
-	if a.node != nil && a.node.Quiet != nil || b.node != nil && b.node.Quiet != nil {
+	if a.quiet || b.quiet {
 		return false
 	}
 	if a.node == nil || b.node == nil {
 		return a.node == nil && b.node == nil && a.text == b.text
 	}
 	x, y := a.node, b.node
-	return x.Role == y.Role && x.Name == y.Name && x.Called == y.Called && x.Acts == 0 && y.Acts == 0 && x.Pointer == 0 && y.Pointer == 0 && strings.Join(x.States, " ") == strings.Join(y.States, " ") &&
+	return x.Role == y.Role && x.Name == y.Name && x.Called == y.Called && !x.Acts && !y.Acts && !x.Pointer && !y.Pointer && x.States == y.States &&
 		len(x.Box)+len(y.Box) == 0 && x.Frame+y.Frame == 0 && soleText(x) == soleText(y) && len(x.Children) == len(y.Children) && (len(x.Children) == 0 || soleText(x) != "")
 }
 
 func soleText(n *treeNode) string {
-	if len(n.Children) == 1 && n.Children[0].node == nil {
+	if n.saysOneText() {
 		return n.Children[0].text
 	}
 	return ""
 }
 
+func (n *treeNode) saysOneText() bool {
+	return len(n.Children) == 1 && n.Children[0].node == nil && !n.Children[0].quiet
+}
+
 func (w *lineWriter) child(c treeChild, depth, parent int) {
 	if c.node == nil {
 		if t := w.text(c.text); t != "" {
-			w.add(snapshotLine{depth: depth, head: "text: " + yamlValue(t), parent: parent, leaf: true})
+			w.add(snapshotLine{depth: depth, head: "text: " + yamlValue(t), parent: parent, leaf: !c.quiet, quiet: c.quiet})
 		}
 		return
 	}
 	n := c.node
-	if n.Quiet != nil {
-		if t := w.text(*n.Quiet); t != "" {
-			w.add(snapshotLine{depth: depth, head: "text: " + yamlValue(t), parent: parent, quiet: true})
-		}
-		return
-	}
 	if n.Ref > 0 {
 		w.count++
 		name := n.Name
@@ -108,7 +106,7 @@ func (w *lineWriter) child(c treeChild, depth, parent int) {
 		w.refs.calls(n.Ref, n.Role, w.clean(name))
 	}
 	deepest := w.maxDepth >= 0 && depth == w.maxDepth
-	text, one := "", len(n.Children) == 1 && n.Children[0].node == nil
+	text, one := "", n.saysOneText()
 	if one {
 		text = w.text(n.Children[0].text)
 	}
@@ -120,7 +118,7 @@ func (w *lineWriter) child(c treeChild, depth, parent int) {
 	head := yamlKey(w.key(n, name))
 	props := w.props(n)
 	at := len(w.lines)
-	line := snapshotLine{depth: depth, head: head, ref: n.Ref, parent: parent, leaf: n.Acts == 0 && n.Pointer == 0 && !below && len(props) == 0}
+	line := snapshotLine{depth: depth, head: head, ref: n.Ref, parent: parent, leaf: !n.Acts && !n.Pointer && !below && len(props) == 0}
 	switch {
 	case len(props) == 0 && one && text != "":
 		line.head += ": " + yamlValue(text)
@@ -128,7 +126,7 @@ func (w *lineWriter) child(c treeChild, depth, parent int) {
 		line.head += ":"
 	}
 	w.add(line)
-	if below && !slices.ContainsFunc(n.Children, func(c treeChild) bool { return c.node == nil || c.node.Quiet == nil }) {
+	if below && !slices.ContainsFunc(n.Children, func(c treeChild) bool { return !c.quiet }) {
 		w.lines[at].head = strings.TrimSuffix(w.lines[at].head, ":") // nothing is shown below it
 	}
 	for _, p := range props {
@@ -150,14 +148,18 @@ func (w *lineWriter) key(n *treeNode, name string) string {
 		b.WriteByte(' ')
 		b.WriteString(quotedName(name))
 	}
-	for _, s := range n.States {
-		b.WriteString(" [" + s + "]")
+	for states := n.States; states != ""; {
+		var s string
+		s, states, _ = strings.Cut(states, " ")
+		b.WriteString(" [")
+		b.WriteString(s)
+		b.WriteByte(']')
 	}
 	if n.Ref > 0 {
 		b.WriteString(" [ref=e")
 		b.WriteString(strconv.Itoa(n.Ref))
 		b.WriteByte(']')
-		if n.Pointer != 0 {
+		if n.Pointer {
 			b.WriteString(" [cursor=pointer]")
 		}
 	}
@@ -282,5 +284,5 @@ func yamlQuotes(s string) bool {
 	if strings.Contains(s, ": ") || strings.HasSuffix(s, ":") || strings.Contains(s, " #") || len(s) <= longestWord && yamlWords[strings.ToLower(s)] {
 		return true
 	}
-	return strings.IndexByte("+.0123456789", s[0]) >= 0 && numeric.MatchString(s) || s == "Infinity" || s == "+Infinity"
+	return strings.IndexByte("+.0123456789", s[0]) >= 0 && strings.Trim(s, "+-.0123456789abcdefABCDEFxXoO") == "" && numeric.MatchString(s) || s == "Infinity" || s == "+Infinity"
 }

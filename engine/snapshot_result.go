@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -60,6 +61,7 @@ func (p *surveying) writer() *lineWriter {
 // tree is the result as text.
 func (p *surveying) tree() (Result, error) {
 	w := p.writer()
+	w.lines = make([]snapshotLine, 0, p.page.Tree.lines())
 	w.nodes(p.page.Tree, 0, -1)
 	out := treeResult{URL: cutText(w.clean(p.page.URL), maxURL), Title: cutText(w.clean(p.page.Title), 200), Refs: w.count, Cut: p.page.Cut}
 	lines, first := w.lines, 0
@@ -107,13 +109,18 @@ func tokens(s string) int { return (utf8.RuneCountInString(s) + 3) / 4 }
 
 var indents = strings.Repeat("  ", maxIndent)
 
-func (l snapshotLine) String() string {
-	dash := "- "
-	if l.mark != "" {
-		dash = l.mark + " "
+func (l *snapshotLine) String() string {
+	mark := l.mark
+	if mark == "" {
+		mark = "-"
 	}
-	return indents[:2*min(l.depth, maxIndent)] + dash + l.head
+	return l.indent() + mark + " " + l.head
 }
+
+func (l *snapshotLine) indent() string { return indents[:2*min(l.depth, maxIndent)] }
+
+// size is how many characters String has.
+func (l *snapshotLine) size() int { return len(l.indent()) + 2 + utf8.RuneCountInString(l.head) }
 
 // fitted is the lines from the first on that have room in so many characters, and the
 // line that has none any more. The lines that the first is below stand before it.
@@ -135,8 +142,7 @@ func fitted(lines []snapshotLine, first, room int) (text string, end int) {
 		left -= utf8.RuneCountInString(s) + 1
 	}
 	for end = first; end < len(lines); end++ {
-		s := lines[end].String()
-		n := utf8.RuneCountInString(s) + 1
+		n := lines[end].size() + 1
 		if left-n < -1 { // the last line has no line break
 			if end == first { // else nobody would ever get any further
 				out = append(out, cutText("- "+lines[end].head, max(left, 4)))
@@ -145,7 +151,7 @@ func fitted(lines []snapshotLine, first, room int) (text string, end int) {
 			break
 		}
 		left -= n
-		out = append(out, s)
+		out = append(out, lines[end].String())
 	}
 	return strings.Join(out, "\n"), end
 }
@@ -185,16 +191,19 @@ func (p *surveying) matches() (Result, error) {
 	sortMatches(p.page.Found)
 	room := p.value.maxTokens * 4
 	for i := range p.page.Found {
-		n := &p.page.Found[i]
-		if i >= p.value.limit || n.Score < p.page.Found[0].Score/2 {
+		f := &p.page.Found[i]
+		if i >= p.value.limit || f.Score < p.page.Found[0].Score/2 {
 			break
 		}
-		from := len(w.lines)
-		w.child(treeChild{node: n}, 0, -1)
-		m := match{Ref: referenceOf(n.Ref), Role: n.Role, Name: cutText(w.clean(n.Name), w.maxName), Line: w.lines[from].String(), Score: n.Score}
-		if n.AroundRole != "" {
-			m.In = n.AroundRole
-			if name := cutText(w.clean(n.AroundName), 80); name != "" {
+		if len(f.Tree) != 1 || f.Tree[0].node == nil {
+			return nil, fmt.Errorf("reading what was found: %w", errNoTree)
+		}
+		n, from := f.Tree[0].node, len(w.lines)
+		w.child(f.Tree[0], 0, -1)
+		m := match{Ref: referenceOf(n.Ref), Role: n.Role, Name: cutText(w.clean(n.Name), w.maxName), Line: w.lines[from].String(), Score: f.Score}
+		if f.AroundRole != "" {
+			m.In = f.AroundRole
+			if name := cutText(w.clean(f.AroundName), 80); name != "" {
 				m.In += " " + quotedName(name)
 			}
 		}

@@ -103,6 +103,8 @@ var (
 	schemaJS string
 	//go:embed js/refs.js
 	refsJS string
+	//go:embed js/said.js
+	saidJS string
 	//go:embed js/tree.js
 	treeJS string
 	//go:embed js/distil.js
@@ -128,7 +130,7 @@ var (
 	tools = &part{script: lean(findbyJS, viewJS, chooseJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS)}
 	eyes  = &part{script: lean(eachJS, rolesJS, pointingJS, statesJS, shownJS, nearJS)}
 	// survey is what a snapshot needs, and readers what reads a whole document.
-	survey  = &part{script: lean(refsJS, treeJS, distilJS)}
+	survey  = &part{script: lean(refsJS, saidJS, treeJS, distilJS)}
 	readers = &part{script: lean(markdownJS, tablesJS, aboutPageJS, typedJS, schemaJS)}
 
 	// grounded finds a call for which the ground does, or which asks for what it lacks.

@@ -71,7 +71,7 @@ const distil = (node, parent, underPointer, said) => {
   return node;
 };
 
-// written is the tree as the service takes it, with numbers. Of an interactive one only
+// writeTree gives the tree as the service takes it, with numbers. Of an interactive one only
 // what can be acted upon is there, with headings, dialogs and frames.
 const actsOn = (node) => node.can && (usedByHand.has(node.role) || node.clicks || /^\s*\d/.test(attr(node.el, 'tabindex') ?? '') || isEditable(node.el) && !isEditable(above(node.el) ?? node.el));
 const orients = new Set(['heading', 'dialog', 'alertdialog', 'iframe', 'alert', 'status']);
@@ -91,47 +91,64 @@ const writeTree = (top, a) => {
     for (let i = 0; i < list.length; i++) if (typeof list[i] !== 'string') count(list[i], under || n.clicks, inner, there);
   };
   count(top, false, '', at(alike, ''));
-  // Texts of an interactive tree are not shown; they say what has changed (t).
-  const write = (list, out) => {
+  // Texts of an interactive tree are not shown; they say what has changed.
+  let lines = 0; // elements so far
+  const write = (list, deep) => {
+    let out = '';
     for (const n of list) {
-      if (typeof n === 'string') out.push(a.interactive ? { t: upTo(n, 500) } : n);
-      else if (!a.interactive || n.role === 'iframe' || orients.has(n.role) && (n.full || n.c.length) || actsOn(n)) out.push(line(n));
-      else write(n.c, out);
+      if (typeof n === 'string') out += a.interactive ? `|${deep}?${inLine(upTo(n, 500))}` : `|${deep}'${inLine(n)}`;
+      else if (!a.interactive || n.role === 'iframe' || orients.has(n.role) && (n.full || n.c.length) || actsOn(n)) out += line(n, deep);
+      else out += write(n.c, deep);
     }
     return out;
   };
-  const line = (n) => {
-    const out = { r: n.role }, acts = actsOn(n), name = a.interactive ? n.full : n.name;
-    if (name) out.n = cutName(name);
-    if (!name && n.full && a.depth !== undefined) out.f = cutName(n.full);
+  const line = (n, deep) => {
+    lines++;
+    const acts = actsOn(n), name = a.interactive ? n.full : n.name;
+    let out = `|${deep}.${n.role}`;
+    if (name) out += lineField('n', cutName(name));
+    if (!name && n.full && a.depth !== undefined) out += lineField('f', cutName(n.full));
     if (n.s || n.active || n.ghost) {
       const s = [...(n.s ?? [])];
       if (n.active) s.splice(s.filter((x) => /^(checked|disabled|expanded)/.test(x)).length, 0, 'active');
       if (n.ghost) s.push('aria-hidden');
-      out.s = s;
+      out += lineField('s', s.join(' '));
     }
-    if (n.can) { out.e = referTo(n.el, n.role, n.full, n.where, n.alike?.times === 1, acts); if (n.clicks) out.p = 1; if (n.full && !name) out.k = cutName(n.full); }
-    if (n.u !== undefined) out.u = n.u;
-    if (n.h !== undefined) out.h = n.h;
-    if (n.b !== undefined) out.b = n.b;
-    if (n.x !== undefined) { out.x = n.x; out.o = frameOrigin(n.el, a.at); }
-    if (acts) out.i = 1;
-    const c = !a.interactive ? write(n.c, []) : withOwnWords(n, write(acts ? n.c.filter((x) => typeof x !== 'string') : n.c, []), line);
-    if (c.length) out.c = c;
-    return out;
+    if (n.can) {
+      out += `^e${referTo(n.el, n.role, n.full, n.where, n.alike?.times === 1, acts)}`;
+      if (n.clicks) out += '^p';
+      if (n.full && !name) out += lineField('k', cutName(n.full));
+    }
+    if (n.u !== undefined) out += lineField('u', n.u);
+    if (n.h !== undefined) out += lineField('h', n.h);
+    if (n.b !== undefined) out += lineField('b', n.b.map(finite).join());
+    if (n.x !== undefined) out += lineField('x', `${n.x}`) + lineField('o', frameOrigin(n.el, a.at).map(finite).join());
+    if (acts) out += '^i';
+    if (!a.interactive) return out + write(n.c, deep + 1);
+    const before = lines, c = write(acts ? n.c.filter((x) => typeof x !== 'string') : n.c, deep + 1);
+    return out + withOwnWords(n, c, lines === before, deep + 1, line);
   };
-  return write(top.c, []);
+  return write(top.c, 0);
 };
-// A field says its value, and what has no name its words, also where texts are left out.
+// The tree goes to the service as one text, not as JSON: with a text for each field, most of
+// it would be quotes, which are escaped and taken apart several times on the way. Each line
+// begins with | and how many levels down it is. Then ' is a text and ? one that is shown only
+// where it has changed; a dot is an element, with its role and fields: ^, a letter, and what it
+// is, as treeNode in the service has them. These marks are written otherwise in texts.
+const lineMarks = /[|^~]/, inLine = (s) => (lineMarks.test(s) ? s.replace(/[|^~]/g, (c) => (c === '|' ? '~1' : c === '^' ? '~2' : '~0')) : s);
+const lineField = (name, s) => `^${name}${inLine(s)}`;
+const finite = (x) => (Number.isFinite(x) ? x : 0);
+// A field says its value, and what has no name its words, also where texts are left out. c is
+// what is in the node, as it is written, and quiet whether that has no elements.
 const fewOptions = 10;
 const optionsIn = (n) => n.c.flatMap((c) => (typeof c === 'string' ? [] : c.role === 'option' ? [c] : optionsIn(c)));
-const withOwnWords = (n, c, line) => {
+const withOwnWords = (n, c, quiet, deep, line) => {
   const t = n.c.filter((x) => typeof x === 'string').join(' ');
   if (is(n.el, 'select')) {
     const options = optionsIn(n), value = tidy([...dom.selected(n.el)].map((o) => dom.text(o)).join(', '));
-    return options.length <= fewOptions ? options.map(line) : value ? [value] : [];
+    return options.length <= fewOptions ? options.map((o) => line(o, deep)).join('') : value ? `|${deep}'${inLine(value)}` : '';
   }
-  return c.every((x) => x.t !== undefined) && t && (typedIn.has(n.role) || !n.full || n.role === 'slider') ? [upTo(t, 200)] : c;
+  return quiet && t && (typedIn.has(n.role) || !n.full || n.role === 'slider') ? `|${deep}'${inLine(upTo(t, 200))}` : c;
 };
 const foreignIn = (n, a) => n.c.flatMap((c) => (typeof c === 'string' ? [] : c.x !== undefined ? [{ e: referTo(c.el, c.role, c.full, placeOfElement(c.el), false, false), o: frameOrigin(c.el, a.at) }] : foreignIn(c, a)));
 const cutName = (s) => (s.length > 900 ? upTo(s, 100) : s);
@@ -160,15 +177,24 @@ const asText = (r) => {
   if (r.v === undefined) return r;
   tellNoted(r);
   const s = JSON.stringify(r);
-  return s.length * 3 > most || s.includes('\\ud') ? r : s;
+  return s.length * 3 > most || s.includes('\\ud') ? r : inASCII(s);
+};
+// inASCII writes other characters of JSON as escapes where there are few: on its way to the
+// service, a text with one of them takes more than twice as long as one without.
+const beyond = /[^\x00-\x7f]/g;
+const inASCII = (s) => {
+  let left = s.length / 50;
+  beyond.lastIndex = 0;
+  while (left-- > 0) if (!beyond.test(s)) return s.replace(beyond, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return s;
 };
 // pictureOfTree is the reply to it. Closed shadow roots that may be there are opened first.
 const pictureOfTree = (root, a) => {
   const began = now();
-  const look = lookAt(a), sheets = (el) => decorated(dom.root(el), look);
+  const look = lookAt(a, dom.type(root) === 9), sheets = (el) => decorated(dom.root(el), look);
   factsKnown = new Map();
   labelsKnown = labelsIn(look);
-  undecorated = (el) => { const plain = factsKnown.get(el)?.plain; if (plain !== undefined) return plain; const css = sheets(el); return css === '' || css !== '*' && !dom.matches(el, css); };
+  undecorated = (el) => { const plain = factsKnown.get(el)?.plain; if (plain !== undefined) return plain; const by = sheets(el); return by === '' || !isDecorated(el, by); };
   try {
     const top = grow(root, look);
     if (look.host && !a.opened && look.nodes < 50000) return { x: { closed: true } };
@@ -235,14 +261,15 @@ const mostLike = (top, a) => {
   return best.filter(([score, , , , covered]) => score >= 0.35 && score >= best[0][0] * 0.5 && covered >= enough)
     .filter(([, n], i, all) => !all.slice(0, i).some(([, , around]) => around === n)) // an earlier one says that it is in it
     .slice(0, a.limit).map(([score, n, around, acts]) => {
-    const out = { r: n.role, e: referTo(n.el, n.role, n.full, placeOfElement(n.el), false, acts), q: Math.round(score * 100) / 100 };
-    if (n.full) out.n = cutName(n.full);
-    if (n.s) out.s = n.s;
-    if (n.clicks) out.p = 1;
+    let line = `|0.${n.role}^e${referTo(n.el, n.role, n.full, placeOfElement(n.el), false, acts)}`;
+    if (n.full) line += lineField('n', cutName(n.full));
+    if (n.s) line += lineField('s', n.s.join(' '));
+    if (n.clicks) line += '^p';
+    if (n.h) line += lineField('h', n.h);
+    if (n.u) line += lineField('u', n.u);
     const t = oneText(n);
-    if (t !== undefined && t !== n.full) out.c = [upTo(t, 200)];
-    if (n.h) out.h = n.h;
-    if (n.u) out.u = n.u;
+    if (t !== undefined && t !== n.full) line += `|1'${inLine(upTo(t, 200))}`;
+    const out = { q: Math.round(score * 100) / 100, tree: line };
     if (around) { out.ar = around.role; out.an = around.full && around.full.length <= 80 ? around.full : aroundWords(around); }
     return out;
   });

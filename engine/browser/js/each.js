@@ -1,11 +1,12 @@
 // What is asked of each element of a page has code of its own, which the engine then
 // compiles for it alone: see core.js.
-let fMatches, fAttribute, fHasAttribute, fHasAttributes, fRect, fVisible, fRoot, gTag, gText, gFirst, gNext, gParent, gType, gShadow, gNamespace, gDoc, gSlot, gConnected, gInputType, gFirstElement;
+let fMatches, fAttribute, fHasAttribute, fHasAttributes, fAttributeNames, fRect, fVisible, fRoot, gTag, gText, gFirst, gNext, gParent, gType, gShadow, gNamespace, gDoc, gSlot, gConnected, gInputType, gFirstElement;
 Object.assign(dom, {
   matches: (n, a) => (fMatches ??= Element.prototype.matches).call(n, a),
   attribute: (n, a) => (fAttribute ??= Element.prototype.getAttribute).call(n, a),
   hasAttribute: (n, a) => (fHasAttribute ??= Element.prototype.hasAttribute).call(n, a),
   hasAttributes: (n) => (fHasAttributes ??= Element.prototype.hasAttributes).call(n),
+  attributeNames: (n) => (fAttributeNames ??= Element.prototype.getAttributeNames).call(n),
   rect: (n) => (fRect ??= Element.prototype.getBoundingClientRect).call(n),
   shadow: (n) => (gShadow ??= described('Element', 'shadowRoot').get).call(n),
   tag: (n) => (gTag ??= described('Element', 'localName').get).call(n),

@@ -75,8 +75,8 @@ const headerShown = (el) => {
 };
 // keepsItsWords is whether what is in an element names nothing around it: it is a part of the
 // page by itself, as an article in a link.
-const wordsGivenOn = new Set('generic caption code contentinfo definition deletion emphasis insertion list listitem mark none paragraph region row rowgroup strong subscript superscript table term time sectionheader sectionfooter'.split(' '));
-const wordsForItself = (role) => !wordsGivenOn.has(role) && !namedByContent.has(role);
+const wordsGivenOn = new Set('generic caption code contentinfo definition deletion emphasis insertion list listitem mark none paragraph region row rowgroup strong subscript superscript table term time sectionheader sectionfooter'.split(' ').concat([...namedByContent]));
+const wordsForItself = (role) => !wordsGivenOn.has(role);
 const keepsItsWords = (el) => wordsForItself(roleShown(el));
 // Without a name it is known by its words, unless these are many, or typed into it.
 const saysOf = (el, role, name) => {

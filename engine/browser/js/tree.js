@@ -16,7 +16,7 @@ const rolesWithSelected = new Set(['gridcell', 'option', 'row', 'tab', 'rowheade
 const headingLevels = { h1: 1, h2: 2, h3: 3, h4: 4, h5: 5, h6: 6 };
 
 // grow makes the tree below a node: a document or an element.
-const lookAt = (a) => ({ a, plain: new Map(), labels: new Map(), nodes: 0, letters: 0, deep: 0, naming: false, mixed: false, gap: false, cut: false, host: false, active: new Set() });
+const lookAt = (a, whole) => ({ a, whole, plain: new Map(), labels: new Map(), nodes: 0, letters: 0, deep: 0, naming: false, mixed: false, gap: false, cut: false, host: false, active: new Set() });
 const grow = (root, look) => {
   const top = { role: 'fragment', name: '', c: [] };
   const from = dom.type(root) === 9 ? one(root, 'body,frameset') ?? dom.rootElement(root) : root;
@@ -63,17 +63,16 @@ const styleKept = (el, view) => {
 // It gives what is known of the element then, and nothing of one that is never shown. What
 // stands for it in the name of something around it is among that, where that is what is in it.
 const seenByPerson = { __proto__: null, opacityProperty: true, visibilityProperty: true };
-const specialTags = new Set('img input select textarea area iframe frame meter progress output option optgroup slot details video audio canvas object embed br'.split(' '));
+const specialTags = new Set('img input select textarea area iframe frame meter progress output option optgroup slot details video audio canvas object embed br table'.split(' '));
 const specialRoles = new Set('textbox searchbox spinbutton combobox listbox slider progressbar meter scrollbar none'.split(' '));
 const growElement = (into, el, c) => {
-  const look = c.look, tag = dom.tag(el);
-  const never = neverShown.has(tag);
+  const look = c.look, tag = dom.tag(el), about = aboutTag(tag), never = about.never;
   if (never && tag !== 'area' && tag !== 'map') return undefined;
   const fact = factOf(el), gives = never ? undefined : fact;
   if (fact.seen) return gives;
   if (look.deep > mostLevels || ++look.nodes > mostNodes) { look.cut = true; fact.text = ''; return gives; }
   fact.seen = true;
-  const bare = !dom.hasAttributes(el), html = isHTML(el), s = styleKept(el, c.view), display = s.display;
+  const bare = !dom.hasAttributes(el), says = bare ? 0 : saidBy(el), html = isHTML(el), s = styleKept(el, c.view), display = s.display;
   if (display === 'none') fact.blocky = true;
   if (display === 'none' && tag !== 'area') { fact.text = ''; fact.dim = s.visibility !== 'visible'; return gives; }
   const contents = display === 'contents';
@@ -82,26 +81,31 @@ const growElement = (into, el, c) => {
   const plainly = !asAround && c.rendered && dom.visible(el, seenByPerson);
   if (!plainly && s.visibility !== 'visible') fact.dim = true;
   const rendered = plainly || c.rendered && (asAround || !c.ask || dom.visible(el));
-  const hidden = c.hidden || !bare && attr(el, 'aria-hidden')?.toLowerCase() === 'true';
+  const hidden = c.hidden || (says & saysAria) !== 0 && attr(el, 'aria-hidden')?.toLowerCase() === 'true';
   let unseen = c.unseen, shown = plainly || rendered && s.visibility === 'visible';
-  const kind = bare && html ? roleOfBare(el, tag, fact) : roleShown(el), role = kind === 'none' ? '' : kind;
+  const kind = html && !(says & saysRole) ? roleByTag(el, tag, fact) : roleShown(el), role = kind === 'none' ? '' : kind;
   const filled = tag === 'slot' && dom.assigned(el).length > 0;
   const passes = role === '' || role === 'generic' && (display === 'inline' || contents && !filled) && saysOneText(el); // it is no node
   const rect = shown && !contents && !(passes && display === 'inline' && !hidden) ? dom.rect(el) : null;
   const wide = rect ? rect.width : 0, high = rect ? rect.height : 0, large = wide > 0 && high > 0; // each is asked of the browser once
-  if (shown && !unseen && rect) unseen = !plainly && s.opacity === '0' || (wide <= 1 || high <= 1 || rect.right <= 0 || rect.bottom + c.down <= 0 || !bare && !(html && neverPlaced.has(display)) && s.clipPath !== 'none') && unseenHere(s, rect, c.view, el);
+  // What is not placed anywhere else is unseen only where it is transparent or has letters
+  // without a size.
+  if (rect && !unseen) {
+    if (html && neverPlaced.has(display)) unseen = !plainly && s.opacity === '0' || high === 0 && s.fontSize === '0px';
+    else unseen = !plainly && s.opacity === '0' || (wide <= 1 || high <= 1 || rect.right <= 0 || rect.bottom + c.down <= 0 || !bare && s.clipPath !== 'none') && unseenHere(s, rect, c.view, el);
+  }
   if (shown && hidden) shown = contents || large;
-  if (!look.host && (tag.includes('-') || large && dom.first(el) === null && hostTag.test(tag))) look.host = mayHost(el, tag);
-  const off = bare ? c.off : turnedOff(el, c.off);
+  if (!look.host && (about.custom || about.host && large && dom.first(el) === null)) look.host = mayHost(el, tag);
+  const off = says & saysAria ? turnedOff(el, c.off) : c.off;
   let node = null;
   if (shown && !passes) {
-    node = nodeOf(el, role, tag, bare, hidden, unseen, s, contents ? !filled : tag === 'area' || large, c, off);
+    node = nodeOf(el, role, tag, bare, says, hidden, unseen, s, contents ? !filled : tag === 'area' || large, c, off);
     if (look.a.boxes && rect) node.b = boxIn(el, rect, look.a.at);
     into.c.push(node);
   }
   const at = node ?? into, block = display !== 'inline' || tag === 'br', laid = rendered && (bare || s.contentVisibility !== 'hidden');
   if (block) fact.blocky = true;
-  const ask = !html, named = !bare && hasNameAttribute(el), naming = namedByContent.has(role);
+  const ask = !html, named = (says & saysTitle) !== 0 || (says & saysAria) !== 0 && hasNameAttribute(el), naming = namedByContent.has(role);
   if (block && (node ? node.typed : into.c.at(-1) !== ' ')) at.c.push(' '); // the texts of a node are apart from others anyway
   look.deep++;
   if (node?.role === 'iframe') growFrame(node, el, c);
@@ -110,10 +114,10 @@ const growElement = (into, el, c) => {
     const was = look.naming, mixed = look.mixed, gap = look.gap;
     look.naming = plainly && !hidden && laid && (was || naming);
     look.mixed = look.gap = false;
-    let text = growInside(at, el, tag, inner, bare, html, fact);
+    let text = growInside(at, el, tag, inner, about.host || anyClosed ? rootIn(el) : null, html, fact, (says & saysAria) !== 0);
     if (look.mixed && look.gap) text = null;
     look.naming = was; look.mixed = mixed; look.gap = gap;
-    const special = text === null || hidden || !html || named || specialTags.has(tag) || specialRoles.has(kind) || tag === 'table' || wordsForItself(kind) || !bare && dom.hasAttribute(el, 'aria-owns');
+    const special = text === null || hidden || !html || named || about.special || specialRoles.has(kind) || wordsForItself(kind) || (says & saysAria) !== 0 && dom.hasAttribute(el, 'aria-owns');
     if (hidden) fact.text = '';
     else if (!special) { fact.text = text; if (text !== '') fact.told = true; }
   }
@@ -133,13 +137,6 @@ const namedByPart = new Set(['fieldset', 'table', 'figure']);
 const ownNames = new Set('area button fieldset figure img input meter optgroup option output progress select table textarea track'.split(' '));
 // Whatever is taken out of the flow has another display than these.
 const neverPlaced = new Set('inline inline-block inline-flex inline-grid inline-table table-cell table-row table-row-group table-header-group table-footer-group'.split(' '));
-// The role of an element without attributes is mostly that of its tag.
-const bareRoles = new Map();
-const roleOfBare = (el, tag, fact) => {
-  let role = bareRoles.get(tag);
-  if (role === undefined) bareRoles.set(tag, (role = tag === 'iframe' || tag === 'frame' || tag === 'form' || tag === 'svg' || tag === 'math' || Object.hasOwn(dependent, tag) || Object.hasOwn(shownByTag, tag) ? '' : Object.hasOwn(plainRoles, tag) ? plainRoles[tag] : 'generic'));
-  return role === '' ? roleShown(el) : (fact.role = role);
-};
 const nameOfNode = (el, role, tag, fact, look) => {
   const text = fact.text;
   if (text !== undefined && !namedByPart.has(tag) && (tag !== 'button' || labelsOf(el).length === 0)) return namedByContent.has(role) ? tidy(text.length > longestName ? text.slice(0, longestName) : text) : '';
@@ -187,9 +184,9 @@ const growChild = (at, n, c, reads, text) => {
 
 // growInside adds what is in an element, and gives its text as it stands in a name; null
 // where that is more than its texts and those of the elements in it.
-const growInside = (at, el, tag, c, bare, html, fact) => {
-  const look = c.look, root = rootIn(el);
-  const styled = c.shown && c.sheets !== '' && (c.sheets === '*' || dom.matches(el, c.sheets));
+const growInside = (at, el, tag, c, root, html, fact, aria) => {
+  const look = c.look;
+  const styled = c.shown && c.sheets !== '' && isDecorated(el, c.sheets);
   if (c.shown) fact.plain = !styled;
   let text = root || styled ? null : '';
   if (styled) at.c.push(styledText(el, '::before'));
@@ -200,10 +197,8 @@ const growInside = (at, el, tag, c, bare, html, fact) => {
     if (html && !root && inner === c && dom.firstElement(el) === null) text = growTexts(at, el, c, text);
     else if (assigned.length) { inner.sheets = decorated(dom.root(assigned[0]), look); for (const n of assigned) text = growChild(at, n, inner, reads, text); }
     else for (let n = dom.first(root ?? el); n; n = dom.next(n)) text = growChild(at, n, inner, reads, text);
-    if (!bare) {
-      if (tag === 'img' && dom.hasAttribute(el, 'usemap')) for (const n of areasOf(el)) growElement(at, n, c);
-      if (dom.hasAttribute(el, 'aria-owns')) for (const n of referenced(el, 'aria-owns')) growElement(at, n, c);
-    }
+    if (tag === 'img' && dom.hasAttribute(el, 'usemap')) for (const n of areasOf(el)) growElement(at, n, c);
+    if (aria && dom.hasAttribute(el, 'aria-owns')) for (const n of referenced(el, 'aria-owns')) growElement(at, n, c);
   }
   if (styled) at.c.push(styledText(el, '::after'));
   return text;
@@ -223,9 +218,10 @@ const svgTexts = new Set(['text', 'tspan', 'textPath', 'a']);
 const saysInstead = (el) => { const r = dom.range(dom.doc(el)); r.selectNodeContents(el); return [...r.getClientRects()].some(sized); };
 const areasOf = (img) => { const map = one(dom.root(img), `map[name="${CSS.escape(attr(img, 'usemap').replace(/^#/, ''))}"]`); return map ? [...all(map, 'area')] : []; };
 
-// decorated gives what style sheets of a document or a root put texts around, as a
-// selector; empty for nothing. Where sheets of other origins cannot be read, that may be
-// anything.
+// decorated gives what style sheets of a document or a root put texts around: a set of its
+// elements, or a selector where only a part of it is looked at, or where it has another
+// meaning for a root; empty for nothing. Where sheets of other origins cannot be read, that
+// may be anything (*).
 const decorated = (root, look) => {
   const known = look.plain.get(root);
   if (known !== undefined) return known;
@@ -244,9 +240,11 @@ const decorated = (root, look) => {
   for (const sheet of [...(root.styleSheets ?? []), ...(root.adoptedStyleSheets ?? [])]) { try { some(sheet.cssRules); } catch { out.add('*'); } }
   let css = out.has('*') || out.size > 300 ? '*' : [...out].join();
   try { if (css !== '' && css !== '*') dom.matches(document.documentElement, css); } catch { css = '*'; }
-  look.plain.set(root, css);
-  return css;
+  const found = css === '' || css === '*' || !look.whole || /:(host|scope)/.test(css) ? css : new Set(all(root, css));
+  look.plain.set(root, found);
+  return found;
 };
+const isDecorated = (el, by) => by === '*' || (typeof by === 'string' ? dom.matches(el, by) : by.has(el));
 
 // labelsIn gives the labels of an element, in the order of the page: each root is looked
 // through once.
@@ -275,17 +273,17 @@ const growFrame = (node, el, c) => {
 };
 
 // nodeOf is the node of an element, without its name and what is in it.
-const nodeOf = (el, role, tag, bare, hidden, unseen, s, box, c, off) => {
+const nodeOf = (el, role, tag, bare, says, hidden, unseen, s, box, c, off) => {
   // All nodes have the same fields from the beginning: the engine reads them faster so.
   const look = c.look, node = {
     el, role, name: '', full: '', c: [], can: box && (role === 'iframe' || s.pointerEvents !== 'none'), pointer: false, active: false, ghost: false, unseen: false, typed: false, clicks: false,
     s: undefined, u: undefined, h: undefined, b: undefined, x: undefined, where: '', alike: undefined,
   };
-  if (hidden && !bare && attr(el, 'aria-hidden')?.toLowerCase() === 'true') node.ghost = true;
+  if (hidden && (says & saysAria) !== 0 && attr(el, 'aria-hidden')?.toLowerCase() === 'true') node.ghost = true;
   node.pointer = node.can && s.cursor === 'pointer';
   if (unseen && !usedByHand.has(role) && role !== 'iframe') { node.can = false; node.unseen = true; }
   node.active = look.active.has(el);
-  const states = bare && tag !== 'input' && tag !== 'option' && tag !== 'summary' ? statesOfBare(el, role, tag, off) : statesOf(el, role, tag, off);
+  const states = !(says & saysAria) && tag !== 'input' && tag !== 'option' && tag !== 'summary' ? statesOfBare(el, role, tag, off) : statesOf(el, role, tag, off);
   if (states?.length) node.s = states;
   if (tag === 'input' || tag === 'textarea') {
     const type = tag === 'input' ? dom.inputType(el) : '';
@@ -299,32 +297,3 @@ const nodeOf = (el, role, tag, bare, hidden, unseen, s, box, c, off) => {
   if (typedIn.has(role)) { const p = attr(el, 'placeholder') ?? attr(el, 'aria-placeholder'); if (p !== null && p !== '') node.h = upTo(p, 500); }
   return node;
 };
-// Without attributes little can be said of an element.
-const statesOfBare = (el, role, tag, off) => {
-  const level = headingLevels[tag], is = rolesWithDisabled.has(role) && isDisabled(el, tag, off);
-  return level !== undefined && role === 'heading' ? [`level=${level}`] : is ? ['disabled'] : null;
-};
-const statesOf = (el, role, tag, off) => {
-  const out = [], is3 = (name) => (attr(el, name) ?? '').trim().toLowerCase();
-  if (rolesWithChecked.has(role) && (tag === 'input' || dom.hasAttributes(el))) {
-    const native = tag === 'input' && ['checkbox', 'radio'].includes(dom.inputType(el));
-    const v = tag === 'input' && dom.indeterminate(el) ? 'mixed' : native ? String(dom.checked(el)) : is3('aria-checked');
-    if (v === 'mixed') out.push('checked=mixed'); else if (v === 'true') out.push('checked');
-  }
-  if (rolesWithDisabled.has(role) && isDisabled(el, tag, off)) out.push('disabled');
-  if (tag === 'summary' && role === 'button' ? dom.hasAttribute(dom.parent(el), 'open') : rolesWithExpanded.has(role) && is3('aria-expanded') === 'true') out.push('expanded');
-  if (rolesWithInvalid.has(role)) {
-    const v = is3('aria-invalid');
-    if (v === 'grammar' || v === 'spelling') out.push('invalid=' + v); else if (v !== '' && v !== 'false') out.push('invalid');
-  }
-  if (headingLevels[tag] && role === 'heading') out.push('level=' + headingLevels[tag]);
-  else if (rolesWithLevel.has(role)) { const n = Number(attr(el, 'aria-level') ?? NaN); if (Number.isInteger(n) && n >= 1) out.push('level=' + n); }
-  if (role === 'button') { const v = is3('aria-pressed'); if (v === 'mixed') out.push('pressed=mixed'); else if (v === 'true') out.push('pressed'); }
-  if (tag === 'option' ? dom.optionSelected(el) : rolesWithSelected.has(role) && is3('aria-selected') === 'true') out.push('selected');
-  return out;
-};
-// off is whether aria-disabled says so, of the element or of what is around it.
-const isDisabled = (el, tag, off) => off || ['button', 'input', 'select', 'textarea'].includes(tag) && dom.matches(el, ':disabled') || ['option', 'optgroup'].includes(tag) && optionDisabled(el);
-const optionDisabled = (el) => dom.closest(el, 'option[disabled],optgroup[disabled]') !== null || (el = dom.closest(el, 'select')) !== null && !dom.hasAttribute(el, 'disabled') && dom.matches(el, ':disabled');
-const turnedOff = (el, off) => { const v = attr(el, 'aria-disabled')?.toLowerCase(); return v === 'true' || v !== 'false' && off; };
-const turnedOffAround = (el) => { for (let n = above(el); n && isElement(n); n = above(n)) { const v = attr(n, 'aria-disabled')?.toLowerCase(); if (v === 'true' || v === 'false') return v === 'true'; } return false; };
