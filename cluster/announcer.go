@@ -24,7 +24,7 @@ type announcer struct {
 	look         func()                         // again at the nodes that are not understood
 	changed      chan struct{}                  // a worker has changed
 	announceNext atomic.Bool                    // a node is up that may have heard nothing yet
-	last         atomic.Pointer[link.Inventory] // what was last last
+	last         atomic.Pointer[link.Inventory] // what was told last
 }
 
 func (a *announcer) init(cfg RouterConfig, first *link.Inventory) {
@@ -124,7 +124,7 @@ func (a *announcer) publish(i *link.Inventory) {
 		err = a.cfg.Conn.Publish(link.InventorySubject, b)
 	}
 	if err != nil {
-		a.cfg.Log.Error().Err(err).Msg("the other nodes could not be last of this one")
+		a.cfg.Log.Error().Err(err).Msg("the other nodes could not be told of this one")
 	}
 }
 
