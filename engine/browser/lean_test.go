@@ -11,7 +11,7 @@ func TestLean(t *testing.T) {
 	if want := "const a = '\\u00e9\\u2026'; // kept\nb();\n"; got != want {
 		t.Errorf("lean gave %q, want %q", got, want)
 	}
-	for _, r := range whole.script + hands.script + tools.script + eyes.script + readers.script + survey.script {
+	for _, r := range whole.script() + hands.script() + tools.script() + eyes.script() + readers.script() + survey.script() {
 		if r >= 0x80 {
 			t.Fatalf("the page script has %q, which is not ASCII", r)
 		}
@@ -30,41 +30,54 @@ func TestLean(t *testing.T) {
 	}
 }
 
-// TestHands: a call is known to need the hands, or the tools, by what it calls, alone or
-// among others, and not by what it says.
-func TestHands(t *testing.T) {
-	for name := range strings.SplitSeq(hands.functions(), "|") {
-		if !handy.MatchString(object + ".run('" + name + "',{})") {
-			t.Errorf("%s does not get the hands", name)
-		}
-	}
-	for name := range strings.SplitSeq(whole.functions(), "|") {
-		if handy.MatchString(object+".run('"+name+"',{})") || tooled.MatchString(object+".run('"+name+"',{})") {
-			t.Errorf("%s gets the hands", name)
-		}
-	}
-	for name := range strings.SplitSeq(tools.functions(), "|") {
-		if !tooled.MatchString(object+".run('"+name+"',{})") || !tooled.MatchString(object+`.run('batch',{"ops":[["`+name+`",{}]]})`) {
-			t.Errorf("%s does not get the tools", name)
-		}
-	}
-	for name := range strings.SplitSeq(readers.functions(), "|") {
-		if !studious.MatchString(object+".run('"+name+"',{})") || !studious.MatchString(object+`.run('batch',{"ops":[["`+name+`",{}]]})`) {
-			t.Errorf("%s does not get the readers", name)
-		}
-	}
-	for call, want := range map[string]bool{
-		`.run('batch',{"ops":[["load",{}],["byText",{"text":"a"}]]})`:       true,
-		`.run('loop',{"ahead":{"ops":[["byAttribute",{}]]}})`:               true,
-		`.run('batch',{"ops":[["text",{"t":{"s":"[\"byText\",1]"}}]]})`:     false,
-		`.run('text',{"t":{"s":"a"},"in":[["byText",1]]})`:                  false,
-		`.run('store',{"local":[["fill","a"],["point","b"]],"session":[]})`: false,
+// TestNeeds: what a call needs is known by what it calls, alone or among others, and not by
+// what it says.
+func TestNeeds(t *testing.T) {
+	alone := func(name string) string { return object + ".run('" + name + "',{})" }
+	among := func(name string) string { return object + `.run('batch',{"ops":[["` + name + `",{}]]})` }
+	for p, want := range map[*part]needs{
+		ground:  {},
+		common:  {common: true},
+		hands:   {common: true, hands: true},
+		tools:   {common: true, hands: true, tools: true},
+		eyes:    {common: true, hands: true, tools: true, eyes: true},
+		survey:  {common: true, hands: true, tools: true, eyes: true, survey: true},
+		readers: {common: true, hands: true, tools: true, eyes: true, readers: true},
 	} {
-		if got := tooled.MatchString(object + call); got != want {
-			t.Errorf("%s gets the tools: %t, want %t", call, got, want)
+		if len(p.functions()) == 0 {
+			t.Error("a part has no functions")
 		}
-		if handy.MatchString(object + call) {
-			t.Errorf("%s gets the hands", call)
+		for _, name := range p.functions() {
+			got := needsOf(alone(name))
+			got.focus = false
+			if got != want {
+				t.Errorf("%s needs %+v, want %+v", name, got, want)
+			}
+			want := want
+			if want.common, want.survey = false, false; p == survey { // a batch asks for what it lacks itself
+				want.hands, want.tools, want.eyes = false, false, false // a list of actions calls none of it
+			}
+			if got := needsOf(among(name)); got != want {
+				t.Errorf("a batch with %s needs %+v, want %+v", name, got, want)
+			}
+		}
+	}
+	if !needsOf(alone("fill")).focus || needsOf(alone("text")).focus || needsOf(among("fill")).focus {
+		t.Error("what gives the focus is not known")
+	}
+	for call, want := range map[string]needs{
+		`.run('batch',{"ops":[["load",{}],["byText",{"text":"a"}]]})`:       {hands: true, tools: true},
+		`.run('loop',{"ahead":{"ops":[["byAttribute",{}]]}})`:               {common: true, hands: true, tools: true},
+		`.run('batch',{"ops":[["text",{"t":{"s":"[\"byText\",1]"}}]]})`:     {},
+		`.run('text',{"t":{"s":"a"},"in":[["byText",1]]})`:                  {},
+		`.run('text',{"t":{"k":"by","s":{}}})`:                              {hands: true, tools: true, eyes: true},
+		`.run('store',{"local":[["fill","a"],["point","b"]],"session":[]})`: {common: true},
+		`.stay()`:   {},
+		`.never(1)`: {},
+		`.other()`:  {common: true},
+	} {
+		if got := needsOf(object + call); got != want {
+			t.Errorf("%s needs %+v, want %+v", call, got, want)
 		}
 	}
 }

@@ -4,13 +4,7 @@ import (
 	"crypto/rand"
 	_ "embed"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
-	"sync"
-
-	"github.com/chromedp/cdproto/cdp/jsonv2"
-	"github.com/chromedp/cdproto/runtime"
 )
 
 // The page side. Each file says what it takes and returns; together they make
@@ -117,72 +111,7 @@ var (
 
 	// tellBinding is how the page script tells whether a click has hit.
 	tellBinding = object + "_tell"
-
-	// All are scripts and not functions, so that each knows the names of the ones
-	// before. Where one is there already, its names are taken, and nothing
-	// of it runs again.
-	ground = &part{script: "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, settleJS, findJS, firstJS) +
-		"Object.defineProperty(globalThis,'" + object + "',{value:T})\n"}
-	common = &part{script: lean(seekJS, readJS, pageJS, calmJS, rehearseJS)}
-	whole  = &part{script: ground.script + common.script}
-	hands  = &part{script: lean(reachJS, placeJS, freeJS, guardJS, fillJS, takenJS, actJS)}
-	// tools are what the hands need for less frequent actions.
-	tools = &part{script: lean(findbyJS, viewJS, chooseJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS)}
-	eyes  = &part{script: lean(eachJS, rolesJS, pointingJS, statesJS, shownJS, nearJS)}
-	// survey is what a snapshot needs, and readers what reads a whole document.
-	survey  = &part{script: lean(refsJS, saidJS, treeJS, distilJS)}
-	readers = &part{script: lean(markdownJS, tablesJS, aboutPageJS, typedJS, schemaJS)}
-
-	// grounded finds a call for which the ground does, or which asks for what it lacks.
-	grounded = regexp.MustCompile(`^` + object + `\.(?:run\('(?:` + ground.functions() + `)'|never\(|stay\()`)
-	// handy finds a call of a function of the hands, alone or as a part of a call
-	// that does several things. Within texts its quotes would be written as \".
-	handy = regexp.MustCompile(`^` + object + `\.run\('(?:(?:` + hands.functions() + `)'|(?:batch|loop)',.*\["(?:` + hands.functions() + `)",)`)
-	// tooled finds a call that needs the tools.
-	tooled = regexp.MustCompile(`^` + object + `\.run\('(?:(?:` + tools.functions() + `)'|(?:batch|loop)',.*\["(?:` + tools.functions() + `)",)`)
-	// focusing finds a call that gives the focus to something, or finds where it will be
-	// clicked.
-	focusing = regexp.MustCompile(`^` + object + `\.run\('(?:point|fill|focus|check|select|drag|lift|clickByScript|selectText)'`)
-	// perceiving finds a call that needs the eyes: one of their functions, or a target
-	// that is a description.
-	perceiving = regexp.MustCompile(`"k":"by"|^` + object + `\.run\('(?:(?:` + eyes.functions() + `)'|(?:batch|loop)',.*\["(?:` + eyes.functions() + `)",)`)
-	// studious finds a call that needs the readers.
-	studious = regexp.MustCompile(`^` + object + `\.run\('(?:(?:` + readers.functions() + `)'|(?:batch|loop)',.*\["(?:` + readers.functions() + `)",)`)
-	// surveying finds a call of a function of the survey.
-	surveying = regexp.MustCompile(`^` + object + `\.run\('(?:` + survey.functions() + `)'`)
 )
-
-// part is a part of the page script that a document gets when it needs it.
-type part struct {
-	script string
-
-	once    sync.Once
-	command []byte // the beginning of the parameters that run it
-}
-
-// runIn is the parameters of Runtime.evaluate that run the part in a world. The script
-// is long and always the same, so it is written as JSON once. It ends with a number: the
-// browser would keep a handle of what it gives otherwise.
-func (p *part) runIn(id runtime.ExecutionContextID) jsonv2.Value {
-	p.once.Do(func() {
-		text, err := jsonv2.Marshal(p.script + "0")
-		if err != nil {
-			panic(err)
-		}
-		p.command = append(append([]byte(`{"expression":`), text...), `,"contextId":`...)
-	})
-	b := make([]byte, 0, len(p.command)+24)
-	return append(strconv.AppendInt(append(b, p.command...), int64(id), 10), '}')
-}
-
-// functions are the names of what a part puts into T.
-func (p *part) functions() string {
-	var names []string
-	for _, m := range regexp.MustCompile(`(?m)^T\.(\w+) = `).FindAllStringSubmatch(p.script, -1) {
-		names = append(names, m[1])
-	}
-	return strings.Join(names, "|")
-}
 
 // lean drops comments and indentation, and writes what is not ASCII as escapes:
 // every new document gets the script, and half the bytes take half the time.

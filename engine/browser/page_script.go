@@ -214,29 +214,27 @@ func (ps *PageScript) evaluateAs(ctx context.Context, expr string, person bool, 
 	if err != nil {
 		return err
 	}
-	if !grounded.MatchString(expr) {
+	need := needsOf(expr)
+	if need.common {
 		ps.give(at, common)
 	}
-	read, surveys := studious.MatchString(expr), surveying.MatchString(expr)
-	see := read || surveys || perceiving.MatchString(expr)
-	tool := see || tooled.MatchString(expr)
-	if tool || handy.MatchString(expr) {
+	if need.hands {
 		ps.give(at, hands)
 		ps.tab.context.handles()
 	}
-	if tool {
+	if need.tools {
 		ps.give(at, tools)
 	}
-	if see {
+	if need.eyes {
 		ps.give(at, eyes)
 	}
-	if read {
+	if need.readers {
 		ps.give(at, readers)
 	}
-	if surveys {
+	if need.survey {
 		ps.give(at, survey)
 	}
-	if focusing.MatchString(expr) {
+	if need.focus {
 		ps.tab.remote.takesFocus(at.s)
 	}
 	yes := true
