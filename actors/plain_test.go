@@ -109,7 +109,7 @@ func TestMessagesArePlainData(t *testing.T) {
 				return
 			}
 			switch s {
-			case "time.Time", "time.Duration", "json.RawMessage", "engine.Plan", "engine.Code", "engine.Limits", "engine.StepReport":
+			case "time.Time", "time.Duration", "json.RawMessage", "engine.Plan", "engine.Code", "engine.Limits", "engine.StepReport", "persistence.Known":
 			default:
 				t.Errorf("%s is a %s, which is not known to be plain data", where, s)
 			}

@@ -70,7 +70,7 @@ func (s *lossyServer) copy(to io.Writer, from *bufio.Reader) error {
 			return err
 		}
 		out := []byte(line)
-		if f := strings.Fields(line); len(f) > 3 && f[0] == "MSG" {
+		if f := strings.Fields(line); len(f) > 3 && (f[0] == "MSG" || f[0] == "HMSG") { // with the headers before the rest
 			n, err := strconv.Atoi(f[len(f)-1])
 			if err != nil {
 				return fmt.Errorf("read %q: %w", line, err)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"troupe/testkit/wait"
 )
 
 func open(t testing.TB, p *Proxy) *Door {
@@ -55,9 +57,10 @@ func TestDoorsOfTheirOwn(t *testing.T) {
 	if resp, err := http.ReadResponse(r, nil); err != nil || resp.StatusCode != 200 {
 		t.Fatal(err)
 	}
-	if d := one.Traffic().Since(before); d.In <= 0 || d.Out <= 0 { // while the tunnel is open
-		t.Errorf("a tunnel's bytes are not counted: %+v", d)
-	}
+	wait.Until(t, "a tunnel's bytes are counted while it is open", func() bool { // after they are passed on
+		d := one.Traffic().Since(before)
+		return d.In > 0 && d.Out > 0
+	})
 	one.Close()
 	if _, err := io.ReadAll(r); err != nil && strings.Contains(err.Error(), "timeout") {
 		t.Error("a tunnel outlived its door")
