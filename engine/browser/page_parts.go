@@ -101,12 +101,12 @@ var focusing = map[string]bool{
 // call that does several things. Within texts the quotes of these would be written as \".
 func needsOf(call string) needs {
 	n := needs{common: true, eyes: strings.Contains(call, `"k":"by"`)} // a target that is a description
-	rest, ours := strings.CutPrefix(call, object+".")
+	rest, _ := strings.CutPrefix(call, object+".")
 	if strings.HasPrefix(rest, "never(") || strings.HasPrefix(rest, "stay(") {
 		n.common = false
 	}
-	if rest, ours = strings.CutPrefix(rest, "run('"); ours {
-		name, inner, _ := strings.Cut(rest, "'")
+	if inside, runs := strings.CutPrefix(rest, "run('"); runs {
+		name, inner, _ := strings.Cut(inside, "'")
 		n.focus = focusing[name]
 		p := parts()[name]
 		n.common, n.survey = p != ground, p == survey
