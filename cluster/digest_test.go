@@ -148,3 +148,33 @@ func TestPingsFollowTasks(t *testing.T) {
 		})
 	}
 }
+
+// TestANodeThatWasLostForAMoment: a worker node that is told that another one is down, and
+// then that it is there, takes it for up at once. A message from before it left says nothing.
+func TestANodeThatWasLostForAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, far := newPresence("n1"), &fakePeer{boot: "b1"}
+		p.guest, p.ping = true, far.ping
+		defer p.close()
+		sent := time.Now()
+		i := &link.Inventory{Node: "n2", Boot: "b1", Role: roleWorker, Sent: sent}
+		lost := *i
+		lost.Leaving = true
+		p.update(i)
+		p.update(&lost)
+		if p.isUp("n2") {
+			t.Error("it is up, though it is told to be down")
+		}
+		p.update(i)
+		if !p.isUp("n2") {
+			t.Error("it is down, though it is told to be there")
+		}
+		left := lost
+		left.Sent = sent.Add(time.Second)
+		p.update(&left)
+		p.update(i)
+		if p.isUp("n2") {
+			t.Error("it has left, and is up by an earlier message")
+		}
+	})
+}

@@ -121,7 +121,13 @@ func (p *presence) update(i *link.Inventory) {
 		one.setInventory(i)
 		p.markUp(one)
 	default:
+		// A worker node is told by the node that it has, which may have lost another one for a
+		// moment: nobody pings that one from here.
+		back := p.guest && !one.up && one.inventory.Leaving && !i.Sent.Before(one.inventory.Sent)
 		one.setInventory(i)
+		if back {
+			p.markUp(one)
+		}
 	}
 	if one.up {
 		p.onInventory(i)
