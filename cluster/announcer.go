@@ -111,7 +111,7 @@ func isDue(i, last *link.Inventory) bool {
 	least := announceEvery
 	if i.Draining == last.Draining && i.Waiting == last.Waiting && slices.Equal(i.Workers, last.Workers) && maps.Equal(i.Held, last.Held) {
 		least = announceAgain
-		if i.Role == roleWorker {
+		if i.Role == link.RoleWorker {
 			least = announceRest
 		}
 	}

@@ -4,14 +4,13 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"troupe/cluster/link"
 )
 
 // Nodes of a small cluster ping each other all the time. A worker node pings another one,
 // and is pinged by it, as often only while something depends on that: a request that is
 // on its way, or a task for it. So pings grow with the tasks and not with the nodes.
-
-// roleWorker is the role of worker nodes in inventories.
-const roleWorker = "worker"
 
 const (
 	// pingRest is how often a node that keeps the store pings a worker node that it
@@ -64,7 +63,7 @@ func (p *presence) attendTo(node string) (release func()) {
 func (p *presence) pingEvery(one *peer, misses int) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	worker := one.inventory.Role == roleWorker
+	worker := one.inventory.Role == link.RoleWorker
 	switch {
 	case !p.guest && !worker, misses > 0 && one.up, one.care.waits.Load() > 0:
 		return pingEvery

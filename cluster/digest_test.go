@@ -110,7 +110,7 @@ func TestPingsFollowTasks(t *testing.T) {
 				count.Add(1)
 				return far.ping(ctx, node)
 			}
-			p.update(&link.Inventory{Node: "w1", Boot: "b1", Role: roleWorker})
+			p.update(&link.Inventory{Node: "w1", Boot: "b1", Role: link.RoleWorker})
 			time.Sleep(time.Minute)
 			pings := func() int { return int(count.Load()) }
 			if most := map[bool]int{true: 0, false: 31}[guest]; pings() > most {
@@ -157,7 +157,7 @@ func TestANodeThatWasLostForAMoment(t *testing.T) {
 		p.guest, p.ping = true, far.ping
 		defer p.close()
 		sent := time.Now()
-		i := &link.Inventory{Node: "n2", Boot: "b1", Role: roleWorker, Sent: sent}
+		i := &link.Inventory{Node: "n2", Boot: "b1", Role: link.RoleWorker, Sent: sent}
 		lost := *i
 		lost.Leaving = true
 		p.update(i)

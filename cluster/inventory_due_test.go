@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -24,12 +25,22 @@ func TestWhatHasNotChangedIsToldSeldom(t *testing.T) {
 		change func(*link.Inventory)
 		after  time.Duration
 	}{
-		"nothing":                  {func(*link.Inventory) {}, announceAgain - announceGap},
-		"one less of many is free": {func(i *link.Inventory) { i.Workers = many(busy) }, announceEvery - announceGap},
-		"the share is smaller":     {func(i *link.Inventory) { i.Held = map[string]int64{"bob": 2} }, announceEvery - announceGap},
-		"one more of some wait":    {func(i *link.Inventory) { i.Waiting++ }, 0},
-		"it drains":                {func(i *link.Inventory) { i.Draining = true }, 0},
+		"nothing":                           {func(*link.Inventory) {}, announceAgain - announceGap},
+		"one less of many is free":          {func(i *link.Inventory) { i.Workers = many(busy) }, announceEvery - announceGap},
+		"the share is smaller":              {func(i *link.Inventory) { i.Held = map[string]int64{"bob": 2} }, announceEvery - announceGap},
+		"one more of some wait":             {func(i *link.Inventory) { i.Waiting++ }, 0},
+		"it drains":                         {func(i *link.Inventory) { i.Draining = true }, 0},
+		"a worker node has one of two free": {func(i *link.Inventory) { i.Workers = []api.WorkerInfo{busy, worker} }, announceEvery - announceGap},
+		"a worker node has none free":       {func(i *link.Inventory) { i.Workers = []api.WorkerInfo{busy, busy} }, 0},
+		"one of two is free":                {func(i *link.Inventory) { i.Workers = []api.WorkerInfo{busy, worker} }, 0},
 	} {
+		told := told
+		if strings.Contains(name, "two") || strings.Contains(name, "none") {
+			told.Workers = []api.WorkerInfo{worker, worker}
+		}
+		if strings.HasPrefix(name, "a worker node") {
+			told.Role = link.RoleWorker
+		}
 		now := told
 		c.change(&now)
 		for after := time.Duration(0); after < 2*announceAgain; after += time.Millisecond {

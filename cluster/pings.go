@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"time"
+
+	"troupe/cluster/link"
 )
 
 // How soon a node counts as down. Nobody takes the pings to one whose process was
@@ -121,7 +123,7 @@ func (p *presence) forgets(one *peer) bool {
 // not come back under its name. The caller holds the lock.
 func (p *presence) forgetOld(one *peer) bool {
 	most := forgetAfter
-	if one.inventory.Role == roleWorker && one.inventory.Leaving {
+	if one.inventory.Role == link.RoleWorker && one.inventory.Leaving {
 		most = forgetLeft
 	}
 	if one.up || time.Since(one.since) <= most {

@@ -75,7 +75,7 @@ func (c *Router) Keepers() []string {
 		all = append(all, c.cfg.Node)
 	}
 	for _, p := range c.peers.known() {
-		if p.inventory.Version != "" && p.inventory.Role != roleWorker { // of others only a message has come
+		if p.inventory.Version != "" && p.inventory.Role != link.RoleWorker { // of others only a message has come
 			all = append(all, p.name)
 		}
 	}

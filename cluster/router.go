@@ -238,7 +238,7 @@ func (c *Router) onDown(p *peer) {
 // onUp sends a node that is back the notices for it. It may have been unreachable only
 // for others, and still have the tasks that were given up.
 func (c *Router) onUp(p *peer) {
-	if isWorker := p.inventory.Role == roleWorker; !isWorker { // a digest tells it of this one
+	if isWorker := p.inventory.Role == link.RoleWorker; !isWorker { // a digest tells it of this one
 		c.own.announceNext.Store(true)
 		c.own.notify()
 	}

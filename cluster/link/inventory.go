@@ -50,8 +50,11 @@ func (i *Inventory) Capacity() *api.PeerCapacity {
 }
 
 // fewFree is how many free workers are so few that each of them counts for
-// others.
+// others. Of the many worker nodes it counts only whether they have any.
 const fewFree = 4
+
+// RoleWorker is the role of worker nodes.
+const RoleWorker = "worker"
 
 // Changed reports whether the others need the inventory now, compared with the last one
 // that they got. One more free worker among many can wait.
@@ -67,7 +70,11 @@ func (i *Inventory) Changed(told *Inventory) bool {
 		}
 	}
 	now, then := i.Capacity().Free, told.Capacity().Free
-	return now != then && min(now, then) <= fewFree
+	few := fewFree
+	if i.Role == RoleWorker {
+		few = 0
+	}
+	return now != then && min(now, then) <= few
 }
 
 // Usable is how many of its workers have a browser.
