@@ -158,6 +158,7 @@ func TestWorkersStayWithAnAccount(t *testing.T) {
 				x := k.WantEnd(k.Start(testkit.Account(account, engine.Pro), testkit.Task(), quick), engine.EndCompleted)
 				workers[x.WorkerID] = true
 				k.Until(x.WorkerID, api.Online)
+				k.AwaitIdle() // the pool hears of it after that
 			}
 		}
 		for account, workers := range of {

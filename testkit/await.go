@@ -19,7 +19,7 @@ const late = 10 * time.Second
 func (k *Kit) AwaitIdle() {
 	k.T.Helper()
 	if !k.bubble {
-		k.T.Fatal("Settle works only with testkit.Run")
+		k.T.Fatal("AwaitIdle works only with testkit.Run")
 	}
 	synctest.Wait()
 }
