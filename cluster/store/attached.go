@@ -127,6 +127,9 @@ func (s *Store) consumeOnly(ctx context.Context, cfg jetstream.ConsumerConfig, w
 	if err := s.setSource(consumer, end); err != nil {
 		return err
 	}
+	if err := s.reaches(opening, consumer.CachedInfo().Name); err != nil {
+		return err
+	}
 	it, err := consumer.Messages(jetstream.PullMaxMessages(64), jetstream.PullExpiry(idleFor), jetstream.PullHeartbeat(idleFor/3))
 	if err != nil {
 		return fmt.Errorf("follow changes: %w", err)
@@ -162,12 +165,33 @@ func (s *Store) consumeOnly(ctx context.Context, cfg jetstream.ConsumerConfig, w
 	}
 }
 
+// reaches waits until pulls arrive at a new consumer: the node that this one is connected to
+// may not know yet where it is. A pull that is lost would be missed only by its heartbeats.
+func (s *Store) reaches(ctx context.Context, consumer string) error {
+	for {
+		try, cancel := context.WithTimeout(ctx, pullTry)
+		_, err := s.js.Conn().RequestWithContext(try, "$JS.API.CONSUMER.MSG.NEXT."+RecordStream+"."+consumer, []byte("{?")) // no pull: it is refused
+		cancel()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("follow changes: nobody takes pulls: %w", err)
+		}
+		pause(ctx, pullTry/20)
+	}
+}
+
+// pullTry bounds the wait for the answer of a consumer.
+const pullTry = 200 * time.Millisecond
+
 // idleFor is how long a pull of a worker node waits. A third of it passes before a silent
 // source is noticed twice: changes of hot records are rare, and nobody waits for them.
 const idleFor = 30 * time.Second
 
 // watchOnly follows the keys of one prefix that are not hot. Each such watcher of a
-// worker node has its own source.
+// worker node has its own source, from the leader's newest change on: the node that serves
+// it may be a little behind.
 func (s *Store) watchOnly(ctx context.Context, prefix string) (<-chan persistence.Event, error) {
 	one := &persistence.Hub{}
 	events, err := one.Watch(ctx, prefix)
@@ -180,13 +204,16 @@ func (s *Store) watchOnly(ctx context.Context, prefix string) (<-chan persistenc
 		both, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(s.ctx, cancel)()
-		cfg := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverNewPolicy, FilterSubject: below(prefix)}
-		err := s.consumeOnly(both, cfg, func() { watching <- nil }, func(c change, _ bool) error {
-			if strings.HasPrefix(c.key, prefix) {
-				one.Publish([]persistence.Event{c.event()})
-			}
-			return nil
-		})
+		last, err := s.lastOfLeader(both)
+		if err == nil {
+			cfg := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: last + 1, FilterSubject: below(prefix)}
+			err = s.consumeOnly(both, cfg, func() { watching <- nil }, func(c change, _ bool) error {
+				if strings.HasPrefix(c.key, prefix) {
+					one.Publish([]persistence.Event{c.event()})
+				}
+				return nil
+			})
+		}
 		select {
 		case watching <- err:
 		default:
@@ -203,6 +230,18 @@ func (s *Store) watchOnly(ctx context.Context, prefix string) (<-chan persistenc
 	case <-s.ctx.Done():
 		return nil, persistence.ErrClosed
 	}
+}
+
+// lastOfLeader asks the leader for the store's newest revision.
+func (s *Store) lastOfLeader(ctx context.Context) (uint64, error) {
+	asking, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	stream, err := s.js.Stream(asking, RecordStream)
+	if err != nil {
+		pause(ctx, retryPause)
+		return 0, fmt.Errorf("ask for the newest change: %w", err)
+	}
+	return stream.CachedInfo().State.LastSeq, nil
 }
 
 // event is what watchers get of a change.
