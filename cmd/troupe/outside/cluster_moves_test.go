@@ -24,7 +24,7 @@ func (g *testCluster) renew(b *balancer, m *member) {
 	g.t.Helper()
 	began := time.Now()
 	g.drain(m)
-	g.until("nothing is sent to "+m.name, func() bool { return !b.sendsTo(m) })
+	g.until("nothing is sent to "+m.name+", and it has answered all", func() bool { return b.isEmpty(m) })
 	g.within("drained", 0, time.Since(began))
 	began = time.Now()
 	g.stop(m)

@@ -20,6 +20,7 @@ type balancer struct {
 	mu   sync.Mutex
 	next int
 	out  map[string]bool // by name: was not ready when it was last asked
+	open map[string]int  // by name: requests on their way
 }
 
 // watch asks the nodes whether they are ready until the row ends.
@@ -56,6 +57,26 @@ func (b *balancer) sendsTo(m *member) bool {
 	return !b.out[m.name]
 }
 
+// isEmpty reports whether a node gets no requests any more, and has answered all.
+func (b *balancer) isEmpty(m *member) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.out[m.name] && b.open[m.name] == 0
+}
+
+// sends counts a request to a node; the caller holds the lock. It is over at its answer.
+func (b *balancer) sends(m *member) (answered func()) {
+	if b.open == nil {
+		b.open = map[string]int{}
+	}
+	b.open[m.name]++
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.open[m.name]--
+	}
+}
+
 // ask asks the next node. Where nobody listens nothing has begun: then another is
 // asked.
 func (b *balancer) ask(method, path, body string) (x nodeAnswer) {
@@ -63,12 +84,15 @@ func (b *balancer) ask(method, path, body string) (x nodeAnswer) {
 		b.mu.Lock()
 		m := b.to[b.next%len(b.to)]
 		b.next++
-		out := b.out[m.name]
-		b.mu.Unlock()
-		if out {
+		if b.out[m.name] {
+			b.mu.Unlock()
 			continue
 		}
-		if x = b.g.ask(m, method, path, body); errors.Is(x.err, syscall.ECONNREFUSED) {
+		answered := b.sends(m)
+		b.mu.Unlock()
+		x = b.g.ask(m, method, path, body)
+		answered()
+		if errors.Is(x.err, syscall.ECONNREFUSED) {
 			continue
 		}
 		return x
@@ -129,9 +153,6 @@ func (tr *traffic) one(b *balancer, later bool) (a trafficAnswer) {
 	a.nodeAnswer = b.ask("POST", "/v1/", `{"queueTimeout":60000,"async":true,`+task+`}`)
 	if a.err == nil && a.status == 200 && a.Success {
 		x := b.ask("GET", "/v1/get-result?wait=20000&taskId="+a.TaskID, "")
-		for began := time.Now(); x.Status == "pending" && time.Since(began) < 20*time.Second; { // a node that stops tells the state of now
-			x = b.ask("GET", "/v1/get-result?wait=20000&taskId="+a.TaskID, "")
-		}
 		if a.right = x.Status == "complete" && x.Data == fmt.Sprintf("number %d", n); !a.right {
 			a.nodeAnswer = x
 		}
