@@ -107,11 +107,17 @@ func openScriptedNode(t testing.TB, m *member.Member, workers int, engine *testk
 		t.Fatal(err)
 	}
 	t.Cleanup(h.company.Close)
+	h.base = serveEdge(t, server, host)
+	return h
+}
+
+// serveEdge serves clients on a free port, and gives the address.
+func serveEdge(t testing.TB, server *edge.Server, host string) (base string) {
+	t.Helper()
 	ln, err := net.Listen("tcp", host+":0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.base = "http://" + ln.Addr().String()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ln) }()
 	t.Cleanup(func() {
@@ -120,7 +126,7 @@ func openScriptedNode(t testing.TB, m *member.Member, workers int, engine *testk
 		_ = server.Shutdown(ctx)
 		<-served
 	})
-	return h
+	return "http://" + ln.Addr().String()
 }
 
 // roleOf is what a node says that it is for.

@@ -15,9 +15,9 @@ import (
 // promised, and is ended only once a majority has agreed: so at least one has done both.
 //
 // A keeper that has agreed to the end of a record promises nothing until it has seen a
-// later one of that node. What it promised and agreed to before its own start it does
-// not know: it agrees to nothing for a lease, and makes promises only for records that
-// were written later. An owner without a majority of promises renews its record.
+// later one of that node. After a start it does not know its earlier promises. For one
+// lease it agrees to no end, and it promises only for records that are newer than its
+// start. An owner without a majority of promises renews its record.
 //
 // A node of an earlier release ends leases without asking. Its own record shows that, and
 // while there is one nobody promises anything.
