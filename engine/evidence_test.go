@@ -171,7 +171,7 @@ func TestEvidenceAtTheEndOfTheTime(t *testing.T) {
 	url := evidenceSite(t)
 	var k kept
 	in := newInstance(t)
-	o := play(t, in, fmt.Sprintf(`{"timeout":4000,"config":{%s},"actions":[{"open":"%s/"},{"click":"#go"},{"wait":60000}]}`, allEvidence, url), TaskEnv{SaveFile: k.save})
+	o := play(t, in, fmt.Sprintf(`{"timeout":8000,"config":{%s},"actions":[{"open":"%s/"},{"click":"#go"},{"wait":60000}]}`, allEvidence, url), TaskEnv{SaveFile: k.save})
 	if o.End != EndTimeout || o.Evidence == nil || o.Evidence.Path != "2" {
 		t.Fatalf("%s %+v %v", o.End, o.Evidence, o.Warnings)
 	}

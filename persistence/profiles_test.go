@@ -160,6 +160,7 @@ func TestProfileHasOneWriter(t *testing.T) {
 
 // TestProfilesHaveARoom: an account has so many profiles, and so many bytes of them.
 func TestProfilesHaveARoom(t *testing.T) {
+	t.Parallel()
 	p, _ := newProfiles(t)
 	names := "abcdefghij"
 	for i := range persistence.MaxProfiles {

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -127,22 +129,54 @@ func replace(action json.RawMessage, params []parameter, used map[string]bool) (
 	return bytes.TrimSpace(out.Bytes()), nil
 }
 
-// put puts parameters into a text. What was put in is not looked at again.
+// put puts parameters into a text, where their values stand as words of their own: the 17
+// of a port 41771 is another one. What was put in is not looked at again, and neither is
+// what is to be put in already.
 func put(text string, params []parameter, used map[string]bool) (string, bool) {
-	var pairs []string
-	for _, p := range params {
-		if p.secret || p.value == "" {
+	var out strings.Builder
+	changed := false
+	for i := 0; i < len(text); {
+		if strings.HasPrefix(text[i:], "${") {
+			if end := strings.IndexByte(text[i:], '}'); end > 0 {
+				out.WriteString(text[i : i+end+1])
+				i += end + 1
+				continue
+			}
+		}
+		if at := slices.IndexFunc(params, func(p parameter) bool { return !p.secret && standsAt(text, i, p.value) }); at >= 0 {
+			out.WriteString("${" + params[at].name + "}")
+			used[params[at].name], changed = true, true
+			i += len(params[at].value)
 			continue
 		}
-		if strings.Contains(text, p.value) {
-			used[p.name] = true
-			pairs = append(pairs, p.value, "${"+p.name+"}")
-		}
+		_, n := utf8.DecodeRuneInString(text[i:])
+		out.WriteString(text[i : i+n])
+		i += n
 	}
-	if len(pairs) == 0 {
-		return text, false
+	return out.String(), changed
+}
+
+// standsAt reports whether a value stands at a place of a text, and not within a word or a number.
+func standsAt(text string, i int, value string) bool {
+	if value == "" || !strings.HasPrefix(text[i:], value) {
+		return false
 	}
-	return strings.NewReplacer(pairs...).Replace(text), true
+	before, _ := utf8.DecodeLastRuneInString(text[:i])
+	after, _ := utf8.DecodeRuneInString(text[i+len(value):])
+	first, _ := utf8.DecodeRuneInString(value)
+	last, _ := utf8.DecodeLastRuneInString(value)
+	return (!joins(before, first) || escapeBefore.MatchString(text[:i])) && !joins(last, after)
+}
+
+// escapeBefore is a character of an address that is written by its number.
+var escapeBefore = regexp.MustCompile(`%[0-9A-Fa-f]{2}$`)
+
+// joins reports whether two characters that stand together are of one word or number.
+// Some languages have no spaces between words.
+func joins(a, b rune) bool { return ofWord(a) && ofWord(b) }
+
+func ofWord(r rune) bool {
+	return (unicode.IsLetter(r) || unicode.IsDigit(r)) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
 // durable is an action without references, which end with their session.

@@ -78,7 +78,7 @@ func (c *call) save(ctx context.Context, a *flowArguments) (*reply, error) {
 		return nil, err
 	}
 	for _, name := range missed {
-		r.note("The value of %q stands in no action: nothing was replaced by it.", name)
+		r.note("The value of %q stands in no action as a word of its own: nothing was replaced by it.", name)
 	}
 	var stored struct {
 		outcome

@@ -159,6 +159,26 @@ func TestFlowsAreMadeOfSteps(t *testing.T) {
 	}
 }
 
+// TestValuesAreWholeWords: a value becomes a parameter where it is a word or a number of its
+// own.
+func TestValuesAreWholeWords(t *testing.T) {
+	params := []parameter{{name: "w", value: "blue lamp"}, {name: "q", value: "lamp"}, {name: "n", value: "17"}, {name: "z", value: "\u706f"}, {name: "e", value: "@b.test"}}
+	for text, want := range map[string]string{
+		"http://127.0.0.1:41771/17.html?a=17":      "http://127.0.0.1:41771/${n}.html?a=${n}",
+		"lamps, lamp, clamp, LAMP":                 "lamps, ${q}, clamp, LAMP",
+		"?q=old%20lamp&l=lamp_2":                   "?q=old%20${q}&l=${q}_2",
+		"a blue lamp":                              "a ${w}",
+		"${secret:lamp} of ${lamp.17} lamp ${17":   "${secret:lamp} of ${lamp.17} ${q} ${${n}",
+		"\u53f0\u706f":                             "\u53f0${z}",
+		"ada@b.test":                               "ada${e}",
+		"\u00e4lamp 17\u20ac -17 1.17 \xff17 x17x": "\u00e4lamp ${n}\u20ac -${n} 1.${n} \xff${n} x17x",
+	} {
+		if got, _ := put(text, params, map[string]bool{}); got != want {
+			t.Errorf("%q gives %q, want %q", text, got, want)
+		}
+	}
+}
+
 // TestPoliciesOnlyNarrow: sites of a person and of a model count together.
 func TestPoliciesOnlyNarrow(t *testing.T) {
 	for _, c := range []struct{ a, b, want string }{

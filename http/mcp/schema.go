@@ -89,7 +89,7 @@ func tools() []*tool {
 		},
 		{
 			name: "flow", title: "Saved flows", destroys: true, open: true, call: flowTool,
-			doc: "save stores the successful actions of a session under a name, to run later without a model. parameters: {name: value}; the value becomes ${name} wherever it stands. last: only the last so many actions. " +
+			doc: "save stores the successful actions of a session under a name, to run later without a model. parameters: {name: value}; the value becomes ${name} wherever it is a whole word. last: only the last so many actions. " +
 				"list names the flows; run runs one with values in with.",
 			input: `"do":{"type":"string","enum":["save","list","run"]},"name":{"type":"string"},"description":{"type":"string"},` + sessionInput +
 				`,"parameters":{"type":"object"},"last":{"type":"integer"},"with":{"type":"object"},` + lookInput + `,` + tokensInput,
