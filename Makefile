@@ -9,6 +9,8 @@ DATA ?= data
 # What runs tests: in CI, what runs a failed one once more.
 GOTEST ?= go test
 
+STATICCHECK ?= go tool staticcheck
+
 # A program with the race detector ends a second late, for reports that are just being
 # written. Tests end hundreds of them.
 export GORACE ?= atexit_sleep_ms=50
@@ -74,7 +76,7 @@ lint: lint-code ## Check formatting, go vet, staticcheck and the English of the 
 lint-code:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	go vet ./...
-	go tool staticcheck ./...
+	$(STATICCHECK) ./...
 
 # Vale is a module of its own: nothing of it is in the service. The first run builds it.
 prose: ## Check the English of the documents by the rules of .ci/prose (needs a C compiler)

@@ -155,7 +155,7 @@ func TestMarksShow(t *testing.T) {
 func TestMarksOfAnAccount(t *testing.T) {
 	t.Parallel()
 	m := newMarking(t, IsolateAccount)
-	together := 4
+	together := 8
 	if need.AllAsked() {
 		together = 1
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	isolationTasks   = flag.Int("isolation-tasks", 12, "how many tasks TestRandomMarks plays; 300 with TROUPE_TEST_ALL, and make soak plays 2000")
-	isolationWorkers = flag.Int("isolation-workers", 4, "how many workers TestRandomMarks has; one where there are few tasks")
+	isolationTasks   = flag.Int("isolation-tasks", 300, "how many tasks TestRandomMarks plays; make soak plays 2000")
+	isolationWorkers = flag.Int("isolation-workers", 4, "how many workers TestRandomMarks has; one for each 100 tasks at most")
 )
 
 // walks counts what the walks of TestRandomMarks have seen.
@@ -22,11 +22,9 @@ type walks struct{ tasks, looks, same, others atomic.Int64 }
 // TestRandomMarks leaves some marks and looks for all of them, again and again, on several
 // workers.
 func TestRandomMarks(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	most := *isolationTasks
-	if need.AllAsked() {
-		most = max(most, 300)
-	}
 	workers := max(1, min(*isolationWorkers, most/100))
 	seed := uint64(time.Now().UnixNano())
 	var all walks

@@ -43,8 +43,7 @@ var attackingPages = map[string]string{
 	"always new frames":         `<button>Real</button><div id=d></div><script>const next = () => { d.innerHTML = '<iframe src="{{other}}/leaf.html"></iframe>'; d.firstChild.onload = () => setTimeout(next, 10) }; next()</script>`,
 }
 
-// costly are pages of which each snapshot takes long: unless all tests are asked for, they
-// get one with the options of all budgets but interactive. The others get each alone.
+// costly are pages of which each snapshot takes long.
 var costly = map[string]bool{"50000 elements": true, "60 frames of others": true, "90 frames": true, "1500 levels": true}
 
 var realReference = regexp.MustCompile(`\[ref=e([0-9]+)\]`)
@@ -64,14 +63,14 @@ func TestSnapshotsOfPagesThatAttack(t *testing.T) {
 	in := newInstance(t)
 	for name, path := range names {
 		t.Run(name, func(t *testing.T) {
+			if costly[name] {
+				need.All(t)
+			}
 			began := time.Now()
 			if o := playTask(t, in, fmt.Sprintf(`{"actions":[{"open":"%s%s"}],"timeout":60000}`, base, path)); len(o.Failures) > 0 {
 				t.Fatal(o.Failures[0].Text)
 			}
 			budgets := map[int]string{50: `"urls":true`, 300: `"interactive":true`, 5000: `"boxes":true,"diff":true`}
-			if costly[name] && !need.AllAsked() {
-				budgets = map[int]string{300: `"urls":true,"boxes":true,"diff":true`}
-			}
 			for budget, options := range budgets {
 				o := playTask(t, in, fmt.Sprintf(`{"actions":[{"snapshot":{%s,"maxTokens":%d},"options":{"timeout":20000}}],"timeout":60000}`, options, budget))
 				if len(o.Failures) > 0 {

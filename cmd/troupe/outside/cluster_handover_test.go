@@ -15,7 +15,7 @@ import (
 // run for long, its sessions answer there. After the stop they answer at another node,
 // with all that was saved. No request is refused.
 func TestSessionsGoOnAtADrain(t *testing.T) {
-	need.Time(t)
+	need.All(t)
 	t.Parallel()
 	g := newTestCluster(t, 1, 2, 1)
 	m := g.nodes[1]

@@ -46,7 +46,7 @@ func (g *testCluster) welcomes(m *member, secret string) bool {
 // No request is refused, what is stored can be read, and the old secret is worth nothing
 // at the end.
 func TestSecretChanges(t *testing.T) {
-	need.Time(t)
+	need.All(t)
 	t.Parallel()
 	g := newTestCluster(t, 1, 1, 1)
 	b, err := os.ReadFile(g.secretFile())

@@ -15,6 +15,7 @@ import (
 // node leaves and comes again without a change anywhere else.
 func TestWorkerNode(t *testing.T) {
 	need.Time(t)
+	t.Parallel()
 	g := plannedCluster(t, nil, "", 0, 0, 0)
 	var hubs []string
 	for _, m := range g.nodes {

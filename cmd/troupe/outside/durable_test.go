@@ -129,6 +129,7 @@ var kills = flag.Int("kills", 3, "how often TestKilledService kills the service"
 // acknowledged is still true afterwards.
 func TestKilledService(t *testing.T) {
 	need.All(t)
+	t.Parallel()
 	leaks.Check(t)
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 // of the one that had it, with all that can be saved of it.
 func TestAgentOutlivesANode(t *testing.T) {
 	need.All(t)
+	t.Parallel()
 	g := newTestCluster(t, 0, 1, 1)
 	a := &agent{t: t, address: g.nodes[0].base, token: g.token, session: "new"}
 	at, err := url.Parse(g.site.url)

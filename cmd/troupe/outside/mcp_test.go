@@ -98,6 +98,7 @@ type called struct {
 // TestOfficialClient: the official client in TypeScript does a job over HTTP and over
 // the standard streams of troupe mcp, with a service of its own and with another.
 func TestOfficialClient(t *testing.T) {
+	t.Parallel()
 	leaks.Check(t)
 	m := newModels(t)
 	script := m.beside(t, "client.mjs")
@@ -168,6 +169,7 @@ func TestOfficialClient(t *testing.T) {
 // TestInspector: the protocol's own inspector lists the tools without a complaint, in its
 // strict mode, and calls one.
 func TestInspector(t *testing.T) {
+	t.Parallel()
 	m := newModels(t)
 	inspector := filepath.Join(m.packages, ".bin", "mcp-inspector")
 	at := []string{"--cli", m.base + "/mcp", "--transport", "http", "--header", "Authorization: Bearer " + m.token}
@@ -193,6 +195,7 @@ var conforms = []string{"server-initialize", "ping", "tools-list", "logging-set-
 // TestConformance runs the protocol's suite against the service. The suite has no
 // tokens: a proxy adds one.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	m := newModels(t)
 	service, err := url.Parse(m.base)
 	if err != nil {
@@ -215,6 +218,7 @@ func TestConformance(t *testing.T) {
 // TestModelsThatHangUp: a client that closes its connection ends its task, in whichever
 // form it waits for the answer.
 func TestModelsThatHangUp(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
 		t.Fatal(err)
@@ -261,6 +265,7 @@ func TestModelsThatHangUp(t *testing.T) {
 // TestPersonsBoundModels: headers bound what a model's lists may do, and a header that
 // says nothing that is known is refused.
 func TestPersonsBoundModels(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
 		t.Fatal(err)
@@ -329,6 +334,7 @@ func TestPersonsBoundModels(t *testing.T) {
 
 // TestModelsLook: what a model sees of a page, in pieces that fit what it asked for.
 func TestModelsLook(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
 		t.Fatal(err)

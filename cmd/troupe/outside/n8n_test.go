@@ -21,6 +21,7 @@ var n8nProgram = flag.String("n8n", "", "the program n8n, with which TestRecipes
 // user would: each is imported as it stands, with the address of the service and
 // a credential for it.
 func TestRecipesInN8n(t *testing.T) {
+	t.Parallel()
 	if *n8nProgram == "" {
 		t.Skip("there is no -n8n=PATH")
 	}

@@ -61,6 +61,7 @@ func fetch(t *testing.T, url, token string) (int, string) {
 // TestOperatorsSeeWhatHappens: metrics on their own listener and nowhere else,
 // the capacity, and one line of the log for each task.
 func TestOperatorsSeeWhatHappens(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
 		t.Fatal(err)
@@ -173,6 +174,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestTracesReachACollector: the spans of a task that has just ended, too, when
 // the service is stopped.
 func TestTracesReachACollector(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
 		t.Fatal(err)

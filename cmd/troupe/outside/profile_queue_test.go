@@ -17,6 +17,7 @@ import (
 // it plays one of them. All end, each goes on where another has stopped, and nothing is lost.
 func TestQueuedProfileOnTwoNodes(t *testing.T) {
 	need.All(t)
+	t.Parallel()
 	g := newTestCluster(t, 2, 2, 0)
 	at := g.nodes[2]
 	site := shop(t).URL

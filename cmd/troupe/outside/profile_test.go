@@ -146,6 +146,7 @@ func found(t *testing.T, dir, text string) (where string) {
 // on where another has stopped.
 func TestProfileOnTwoNodes(t *testing.T) {
 	need.All(t)
+	t.Parallel()
 	g := newTestCluster(t, 2, 2, 0)
 	site := shop(t).URL
 	var all sync.WaitGroup

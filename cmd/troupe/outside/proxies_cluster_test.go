@@ -19,6 +19,7 @@ import (
 // nothing of it leaves.
 func TestNamedProxiesOnTwoNodes(t *testing.T) {
 	need.All(t)
+	t.Parallel()
 	proxies := map[string]*outproxy.Proxy{"n1": outproxy.New(t, "", ""), "n2": outproxy.New(t, "", "")}
 	asked := make(chan string, 100)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

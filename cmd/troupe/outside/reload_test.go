@@ -17,6 +17,7 @@ import (
 // TestPlansAreReadAgain: at SIGHUP, for requests that come then; a file that is
 // wrong changes nothing.
 func TestPlansAreReadAgain(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
 		t.Fatal(err)

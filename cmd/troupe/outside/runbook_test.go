@@ -13,6 +13,7 @@ const runbook = "runbook"
 // TestRunbook runs the commands of each page at a node of a cluster.
 func TestRunbook(t *testing.T) {
 	need.Time(t)
+	t.Parallel()
 	g := newTestCluster(t, 1, 0, 0)
 	pages, err := filepath.Glob("../../../docs/" + runbook + "/*.md")
 	if err != nil || len(pages) < 20 {

@@ -2,11 +2,13 @@
 // but a page can still name an element "querySelector" and hide the method of
 // its form or document behind it; so methods and properties are taken from the
 // prototypes, each when it is first used: a document needs few of them.
-const bound = Function.prototype.call;
+// Most methods are called with one value or none, and very often: they take no list of
+// values, as those with more do (ownOfMany), for that would be made anew each time.
 const described = (type, name) => Object.getOwnPropertyDescriptor(globalThis[type].prototype, name);
-const own = (type, name) => { let f; return (...a) => (f ??= bound.bind(globalThis[type].prototype[name]))(...a); };
-const get = (type, name) => { let f; return (n) => (f ??= bound.bind(described(type, name).get))(n); };
-const set = (type, name) => { let f; return (n, v) => (f ??= bound.bind(described(type, name).set))(n, v); };
+const own = (type, name) => { let f; return (n, v) => { f ??= globalThis[type].prototype[name]; return v === undefined ? f.call(n) : f.call(n, v); }; };
+const ownOfMany = (type, name) => { let f; return (n, ...a) => (f ??= globalThis[type].prototype[name]).apply(n, a); };
+const get = (type, name) => { let f; return (n) => (f ??= described(type, name).get).call(n); };
+const set = (type, name) => { let f; return (n, v) => (f ??= described(type, name).set).call(n, v); };
 const dom = {
   oneInDocument: own('Document', 'querySelector'),
   oneInElement: own('Element', 'querySelector'),
@@ -14,8 +16,8 @@ const dom = {
   allInDocument: own('Document', 'querySelectorAll'),
   allInElement: own('Element', 'querySelectorAll'),
   allInFragment: own('DocumentFragment', 'querySelectorAll'),
-  xpath: own('Document', 'evaluate'),
-  expression: own('Document', 'createExpression'),
+  xpath: ownOfMany('Document', 'evaluate'),
+  expression: ownOfMany('Document', 'createExpression'),
   attribute: own('Element', 'getAttribute'),
   shadow: get('Element', 'shadowRoot'),
   tag: get('Element', 'localName'),
@@ -30,7 +32,7 @@ const dom = {
   view: get('Document', 'defaultView'),
   rootElement: get('Document', 'documentElement'),
   state: get('Document', 'readyState'),
-  listen: own('EventTarget', 'addEventListener'),
+  listen: ownOfMany('EventTarget', 'addEventListener'),
   editable: get('HTMLElement', 'isContentEditable'),
   iframeDocument: get('HTMLIFrameElement', 'contentDocument'),
   frameDocument: get('HTMLFrameElement', 'contentDocument'),
