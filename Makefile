@@ -27,9 +27,9 @@ run: setup build ## Start the service on 127.0.0.1:8080 with its data in ./data
 check: ## Check formatting, vet, lint, and run the tests that need no browser, network or root (a minute)
 	@$(MAKE) --no-print-directory -k -j2 lint test-short
 
-# Those that wait longest begin first.
+# Those that wait longest begin first. What make lint vets is not vetted here again.
 test-short:
-	$(GOTEST) -short -p=4 ./http ./cluster ./actors ./cmd/troupe/outside ./...
+	$(GOTEST) -short -vet=off -p=4 ./http ./cluster ./actors ./cmd/troupe/outside ./...
 
 test: setup ## Run the tests, with real browsers; those that take long are left to test-all
 	@./.ci/setup-tests
