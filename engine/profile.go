@@ -88,7 +88,7 @@ func (in *instance) putProfile(ctx context.Context, st TaskEnv) error {
 	if err := json.Unmarshal(st.Profile.State, s); err != nil {
 		return fmt.Errorf("reading the profile: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, profileTime)
+	ctx, cancel := context.WithTimeout(ctx, profileTime+in.patience)
 	defer cancel()
 	return in.context().Snapshots.Restore(ctx, s.browserState())
 }
@@ -111,7 +111,7 @@ func (r *Run) saveProfile(ctx context.Context, o *Outcome) {
 	if p.Keep == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), profileTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), profileTime+r.patience)
 	defer cancel()
 	var state []byte
 	s, err := r.tabs.Snapshots.SaveAll(ctx)

@@ -55,7 +55,7 @@ type Run struct {
 	copied   map[int]string             // files of the request that the browser has
 	crashed  bool
 	mask     *mask.Masker
-	patience time.Duration // added to grace
+	patience time.Duration // added to grace, and to the time of a profile
 	began    time.Time
 }
 
