@@ -44,7 +44,7 @@ test-all: setup ## Run all tests, with races looked for everywhere: kills, full 
 # may be several times slower than ours: go's own ten minutes for a package would be
 # too few there. Programs and pages have their races in the other packages.
 TESTS = test-engine test-cluster test-rest test-programs
-TESTED = $(GOTEST) -p=1 -timeout=30m
+TESTED = $(GOTEST) -p=1 -timeout=60m
 
 test-engine:
 	$(TESTED) $(RACE) ./engine/...

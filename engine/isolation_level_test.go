@@ -157,6 +157,9 @@ func TestMarksOfAnAccount(t *testing.T) {
 	m := newMarking(t, IsolateAccount)
 	together := 8
 	if need.AllAsked() {
+		together = 2
+	}
+	if need.Named() {
 		together = 1
 	}
 	// A context that is replaced would hide what earlier marks have left in it.

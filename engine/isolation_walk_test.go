@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	isolationTasks   = flag.Int("isolation-tasks", 300, "how many tasks TestRandomMarks plays; make soak plays 2000")
+	isolationTasks   = flag.Int("isolation-tasks", 120, "how many tasks TestRandomMarks plays; make soak plays 2000")
 	isolationWorkers = flag.Int("isolation-workers", 4, "how many workers TestRandomMarks has; one for each 100 tasks at most")
 )
 
@@ -37,7 +37,7 @@ func TestRandomMarks(t *testing.T) {
 		}
 	})
 	t.Logf("seed %d: %d tasks, %d of which have looked: %d in a context of their account, %d after another account's", seed, all.tasks.Load(), all.looks.Load(), all.same.Load(), all.others.Load())
-	if !t.Failed() && most >= 200 && (all.same.Load() == 0 || all.others.Load() == 0) {
+	if !t.Failed() && most >= 100 && (all.same.Load() == 0 || all.others.Load() == 0) {
 		t.Error("some kind of look never happened")
 	}
 }

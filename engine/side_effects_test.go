@@ -12,7 +12,7 @@ import (
 func TestDialogsHaveABound(t *testing.T) {
 	t.Parallel()
 	url := serve(t, "<p>x")
-	o := play(t, newInstance(t), fmt.Sprintf(`{"timeout":60000,"actions":[{"open":%q},{"evaluate":"for (let i = 0; i < 130; i++) alert(i + 'é'.repeat(5000)); return 1"}]}`, url), TaskEnv{})
+	o := play(t, newInstance(t), fmt.Sprintf(`{"timeout":60000,"actions":[{"open":%q},{"evaluate":"for (let i = 0; i < 130; i++) alert(i + 'é'.repeat(5000)); return 1","options":{"timeout":50000}}]}`, url), TaskEnv{})
 	noFailure(`1`)(t, o)
 	if len(o.Dialogs) != maxSideEffects || o.Truncated == nil || o.Truncated.Dialogs != 30 {
 		t.Fatalf("%d dialogs are told, %+v left out", len(o.Dialogs), o.Truncated)

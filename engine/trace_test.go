@@ -92,7 +92,7 @@ func TestLongTracesAreCut(t *testing.T) {
 	t.Parallel()
 	url := evidenceSite(t)
 	var k kept
-	o := play(t, newInstance(t), `{"timeout":60000,"config":{"trace":"full"},"actions":[{"open":"`+url+`/"},{"evaluate":"for(let i=0;i<1500;i++)console.log('line '+i);for(let i=0;i<1200;i++)fetch('/answer?'+i)"},
+	o := play(t, newInstance(t), `{"timeout":300000,"config":{"trace":"full"},"actions":[{"open":"`+url+`/"},{"evaluate":"for(let i=0;i<1500;i++)console.log('line '+i);for(let i=0;i<1200;i++)fetch('/answer?'+i)"},
 		{"loop":{"repeat":1000,"maxIterations":1000,"do":[{"getText":"#h"}]}}]}`, TaskEnv{SaveFile: k.save})
 	page := string(k.files[o.Trace])
 	for _, want := range []string{"503 more steps are not shown", "501 more are not shown", "more are not shown"} {
