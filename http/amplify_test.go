@@ -55,7 +55,7 @@ func TestAnswersAreNotManyTimesTheRequest(t *testing.T) {
 			if len(said) > len(body) {
 				t.Errorf("%s to %s: %d bytes are answered with %d", name, target, len(body), len(said))
 			}
-			if took := time.Since(began); took > 10*time.Second { // it takes some 0.1 s
+			if took := time.Since(began); took > time.Minute { // it takes some 0.1 s, and on a slow machine with the race detector a hundred times that
 				t.Errorf("%s to %s took %v", name, target, took)
 			}
 		}
