@@ -19,48 +19,36 @@ import (
 // longWay is a connection between two places: what goes through it takes half of the
 // distance, and nothing does while it is cut.
 type longWay struct {
-	listener net.Listener
-	to       string
-	cut      atomic.Bool
-	bytes    atomic.Int64 // in both directions
-	mu       sync.Mutex
-	open     []net.Conn
+	net.Listener
+	bytes atomic.Int64 // in both directions
+	mu    sync.Mutex
+	whole chan struct{} // closed while it is not cut
 }
 
 func newLongWay(t testing.TB, to string) *longWay {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &longWay{listener: l, to: to}
-	t.Cleanup(func() {
-		l.Close()
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		for _, c := range w.open {
-			c.Close()
-		}
-	})
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			far, err := net.Dial("tcp", to)
-			if err != nil {
-				c.Close()
-				continue
-			}
-			w.mu.Lock()
-			w.open = append(w.open, c, far)
-			w.mu.Unlock()
-			go w.carry(c, far)
-			go w.carry(far, c)
-		}
-	}()
+	w := &longWay{whole: make(chan struct{})}
+	close(w.whole)
+	w.Listener = forward(t, to, w.carry)
 	return w
+}
+
+func (w *longWay) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.whole = make(chan struct{})
+}
+
+func (w *longWay) mend() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.whole)
+}
+
+func (w *longWay) isWhole() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.whole
 }
 
 // carry takes bytes from one end to the other. Those that come while it is cut are kept, as
@@ -74,10 +62,8 @@ func (w *longWay) carry(from, to net.Conn) {
 	go func() {
 		defer to.Close()
 		for p := range pieces {
-			time.Sleep(time.Until(p.due))
-			for w.cut.Load() {
-				time.Sleep(5 * time.Millisecond)
-			}
+			time.Sleep(time.Until(p.due)) // the way is as long as that
+			<-w.isWhole()
 			if _, err := to.Write(p.bytes); err != nil {
 				from.Close()
 			}
@@ -102,7 +88,6 @@ type cell struct {
 	name  string
 	nodes []*httpNode
 	token string             // of an account that is at home here
-	conns []*nats.Conn       // of each node, to its engine between cells
 	edges []*httptest.Server // where clients arrive that may be at home elsewhere
 }
 
@@ -137,6 +122,20 @@ func newCells(t testing.TB) *cells {
 	return c
 }
 
+// cut cuts the places off from one another, until what it returns is called, or the test ends.
+func (c *cells) cut() (mend func()) {
+	for _, w := range c.ways {
+		w.cut()
+	}
+	mend = sync.OnceFunc(func() {
+		for _, w := range c.ways {
+			w.mend()
+		}
+	})
+	c.t.Cleanup(mend)
+	return mend
+}
+
 // join gives each node an engine between cells, beside the one of its cluster: without a
 // store, with the gateways, and with nothing of the cluster in it.
 func (c *cells) join() {
@@ -160,7 +159,6 @@ func (c *cells) join() {
 				c.t.Fatal(err)
 			}
 			c.t.Cleanup(conn.Close)
-			place.conns = append(place.conns, conn)
 			c.serve(place, n, conn)
 			edge := httptest.NewServer(c.edge(place, n, conn))
 			c.t.Cleanup(edge.Close)
@@ -187,12 +185,12 @@ func (c *cells) engine(name string, i int, routes []string, gateways map[string]
 		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: r})
 	}
 	own := gateways[name][i]
-	o.Gateway = server.GatewayOpts{Name: name, Advertise: ways[own].listener.Addr().String(), RejectUnknown: true}
+	o.Gateway = server.GatewayOpts{Name: name, Advertise: ways[own].Addr().String(), RejectUnknown: true}
 	o.Gateway.Host, o.Gateway.Port = hostPort(own)
 	for other, addresses := range gateways {
 		remote := &server.RemoteGatewayOpts{Name: other}
 		for _, a := range addresses {
-			remote.URLs = append(remote.URLs, &url.URL{Scheme: "nats", Host: ways[a].listener.Addr().String()})
+			remote.URLs = append(remote.URLs, &url.URL{Scheme: "nats", Host: ways[a].Addr().String()})
 		}
 		o.Gateway.Gateways = append(o.Gateway.Gateways, remote)
 	}

@@ -167,9 +167,7 @@ func TestCells(t *testing.T) {
 		soon(t, "the tasks so far are counted", func() bool { return used(home) == n })
 	}
 
-	for _, w := range c.ways {
-		w.cut.Store(true)
-	}
+	mend := c.cut()
 	for home := range c.all {
 		if r := c.ask(home, home, "POST", "/v1/", task); r.status != 200 {
 			t.Errorf("at home while the places are cut off: %d %s", r.status, r.text)
@@ -181,9 +179,7 @@ func TestCells(t *testing.T) {
 			t.Errorf("a start at home while the places are cut off: %d %s", r.status, r.text)
 		}
 	}
-	for _, w := range c.ways {
-		w.cut.Store(false)
-	}
+	mend()
 	soon(t, "the places reach each other again", func() bool {
 		return c.ask(0, 1, "GET", "/v1/usage", "").status == 200 && c.ask(1, 0, "GET", "/v1/usage", "").status == 200
 	})
@@ -246,9 +242,7 @@ func BenchmarkCells(b *testing.B) {
 		before, began := crossed(), time.Now()
 		time.Sleep(10 * time.Second) // nothing happens
 		b.ReportMetric(float64(crossed()-before)/time.Since(began).Seconds(), "idle-B/s")
-		for _, w := range c.ways {
-			w.cut.Store(true)
-		}
+		c.cut()
 		began = time.Now()
 		if r := c.ask(1, 0, "POST", "/v1/", task); r.status != 503 {
 			b.Fatalf("%d %s", r.status, r.text)

@@ -82,7 +82,11 @@ func TestAnElectionIsNotNoticed(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(500 * time.Millisecond) // they are on their way
+	soon(t, "they are on their way", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return answers["with a limit"] > 3 && answers["without a limit"] > 3
+	})
 	victim.kill()
 	tell := func(is bool) {
 		mu.Lock()

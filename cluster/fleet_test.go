@@ -26,11 +26,21 @@ type wire struct {
 // newWire is where a worker node connects to, in place of a node's own address.
 func newWire(t testing.TB, to string) *wire {
 	t.Helper()
+	w := new(wire)
+	w.Listener = forward(t, to, func(from, to net.Conn) {
+		_, _ = io.Copy(to, io.TeeReader(from, w))
+		to.Close()
+	})
+	return w
+}
+
+// forward listens in place of an address, and has each connection carried to it and back.
+func forward(t testing.TB, to string, carry func(from, to net.Conn)) net.Listener {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wire{Listener: l}
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -43,15 +53,11 @@ func newWire(t testing.TB, to string) *wire {
 				from.Close()
 				continue
 			}
-			pass := func(a, b net.Conn) {
-				_, _ = io.Copy(a, io.TeeReader(b, w))
-				a.Close()
-			}
-			go pass(from, on)
-			go pass(on, from)
+			go carry(from, on)
+			go carry(on, from)
 		}
 	}()
-	return w
+	return l
 }
 
 // Write counts.

@@ -53,10 +53,17 @@ func (b *fakeBrowser) visit(_ context.Context, st engine.TaskEnv) (before []stri
 // last continues the task until the time, and says how it ends.
 func (b *fakeBrowser) last(ctx context.Context, _ engine.TaskEnv, until time.Time) engine.End {
 	left := time.Until(until)
-	if left <= 0 && ctx.Err() == nil {
-		// A timer that is over when it is made crashes Go 1.26's race detector where two
-		// goroutines of one bubble ask for theirs at once.
-		return engine.EndCompleted
+	if left <= 0 {
+		// No timer: two goroutines of one bubble that receive from timers which are due
+		// already crash the race detector of Go 1.26.
+		select {
+		case <-ctx.Done():
+			return engine.EndOf(ctx)
+		case <-b.end:
+			return engine.EndCrashed
+		default:
+			return engine.EndCompleted
+		}
 	}
 	over := time.NewTimer(left)
 	defer over.Stop()

@@ -165,7 +165,7 @@ func standsAt(text string, i int, value string) bool {
 	after, _ := utf8.DecodeRuneInString(text[i+len(value):])
 	first, _ := utf8.DecodeRuneInString(value)
 	last, _ := utf8.DecodeLastRuneInString(value)
-	return (!joins(before, first) || escapeBefore.MatchString(text[:i])) && !joins(last, after)
+	return (!joins(before, first) || escapeBefore.MatchString(text[max(0, i-len("%20")):i])) && !joins(last, after)
 }
 
 // escapeBefore is a character of an address that is written by its number.

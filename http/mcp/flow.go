@@ -78,7 +78,7 @@ func (c *call) save(ctx context.Context, a *flowArguments) (*reply, error) {
 		return nil, err
 	}
 	for _, name := range missed {
-		r.note("The value of %q stands in no action as a word of its own: nothing was replaced by it.", name)
+		r.note("No action contains the value of %q as a whole word, so nothing was replaced.", name)
 	}
 	var stored struct {
 		outcome

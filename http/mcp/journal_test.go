@@ -177,6 +177,11 @@ func TestValuesAreWholeWords(t *testing.T) {
 			t.Errorf("%q gives %q, want %q", text, got, want)
 		}
 	}
+	// Each place of a long word begins with the value, and is looked at once.
+	long := strings.Repeat("a", 1<<20)
+	if got, changed := put(long, []parameter{{name: "a", value: "a"}}, map[string]bool{}); changed || got != long {
+		t.Error("a part of a long word was replaced")
+	}
 }
 
 // TestPoliciesOnlyNarrow: sites of a person and of a model count together.
