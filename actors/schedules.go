@@ -20,7 +20,7 @@ func (n *Node) openSchedules() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), recoverTimeout)
 	defer cancel()
 	c := cron.Config{
-		Records: p.records, Queue: scheduleQueue{batchQueue{n}}, Batches: scheduleBatches{n}, Account: p.cfg.Account, Boot: p.boot, Log: p.log,
+		Records: p.records, Queue: scheduleQueue{batchQueue{n}}, Batches: scheduleBatches{n}, Account: p.cfg.Account, Boot: p.boot, Alone: !p.sharesQueue(), Log: p.log,
 		Limits: func() map[engine.Plan]engine.Limits { return *p.limits.Load() },
 		NewID:  func() string { return "sched_" + random(8) + "_" + strconv.FormatInt(time.Now().Unix(), 10) },
 	}

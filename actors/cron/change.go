@@ -242,8 +242,22 @@ func (m *Schedules) show(ctx context.Context, def *records.Schedule, st records.
 	}
 	if runs > 0 {
 		s.Runs, err = m.disk.Runs(ctx, def.ID, runs)
+		s.Runs = withClaim(s.Runs, st.Claim, runs)
 	}
 	return s, err
+}
+
+// withClaim adds the run that is being given to the queue, unless it is written already.
+// Otherwise its time would be missing between others while a lost node has it.
+func withClaim(newest []api.ScheduleRun, c *records.ScheduleClaim, most int) []api.ScheduleRun {
+	if c == nil {
+		return newest
+	}
+	i, found := slices.BinarySearchFunc(newest, c.Planned, func(run api.ScheduleRun, at time.Time) int { return at.Compare(run.Planned) })
+	if !found {
+		newest = slices.Insert(newest, i, api.ScheduleRun{Planned: c.Planned, Begun: c.At, Task: c.Task, Status: api.RunQueued, Times: c.Times, Manual: c.Manual})
+	}
+	return newest[:min(most, len(newest))]
 }
 
 // List answers with the schedules of an account, each with its last run.

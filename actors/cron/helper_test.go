@@ -92,6 +92,7 @@ type kit struct {
 	m     *Schedules
 	gone  atomic.Bool // the account is
 	boots int
+	alone bool
 }
 
 func newKit(t *testing.T, store persistence.Store) *kit {
@@ -117,7 +118,7 @@ func (k *kit) open() {
 	limits[engine.Pro] = pro
 	m, err := Open(k.t.Context(), Config{
 		Records: k.queue.disk, Queue: k.queue, Account: k.account, Limits: func() map[engine.Plan]engine.Limits { return limits },
-		Boot: fmt.Sprintf("boot%d-%p", k.boots, k), NewID: func() string { return fmt.Sprintf("s%d", time.Now().UnixNano()) }, Log: zerolog.Nop(),
+		Boot: fmt.Sprintf("boot%d-%p", k.boots, k), Alone: k.alone, NewID: func() string { return fmt.Sprintf("s%d", time.Now().UnixNano()) }, Log: zerolog.Nop(),
 	})
 	if err != nil {
 		k.t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// takeOver is how long a claim of another process may take before this one takes it
+	// takeOver is how long a claim of another node may take before this one takes it
 	// over. Should that go on after all, both name the same task.
 	takeOver = 15 * time.Second
 	// again is how long after a failure something is tried again.
@@ -60,6 +60,7 @@ type Config struct {
 	// Account finds an account as it is now; [persistence.ErrNotFound]: it is gone.
 	Account func(ctx context.Context, id string) (api.Account, error)
 	Boot    string // of this process
+	Alone   bool   // no other process begins runs: what an earlier one has claimed is taken over at once
 	NewID   func() string
 	Log     zerolog.Logger
 }
@@ -252,7 +253,7 @@ func (m *Schedules) loop() {
 		m.mu.Lock()
 		now := time.Now()
 		for _, s := range m.all {
-			at, ok := s.next(m.cfg.Boot)
+			at, ok := s.next(m.cfg.Boot, m.takeOver())
 			if !ok || s.busy {
 				continue
 			}
@@ -291,8 +292,16 @@ func (m *Schedules) loop() {
 	}
 }
 
+// takeOver is how long a claim of another process may take.
+func (m *Schedules) takeOver() time.Duration {
+	if m.cfg.Alone {
+		return 0
+	}
+	return takeOver
+}
+
 // next is when a schedule has something to do; false: it has not.
-func (s *schedule) next(boot string) (at time.Time, ok bool) {
+func (s *schedule) next(boot string, takeOver time.Duration) (at time.Time, ok bool) {
 	switch {
 	case s.st.Claim != nil && s.st.Claim.Boot != boot:
 		at, ok = s.seen.Add(takeOver), true

@@ -178,7 +178,12 @@ func TestClaimIsTakenOver(t *testing.T) {
 		name       string
 		run, added bool
 		takes      time.Duration
-	}{{"nothing is written", false, false, 0}, {"the run is written", true, false, 0}, {"the task waits", true, true, 20 * time.Second}, {"the task has ended", true, true, 0}} {
+		alone      bool
+	}{
+		{"nothing is written", false, false, 0, false}, {"the run is written", true, false, 0, false},
+		{"the task waits", true, true, 20 * time.Second, false}, {"the task has ended", true, true, 0, false},
+		{"nobody else is there", false, false, 0, true},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			inTime(t, func(t *testing.T, k *kit) {
 				id := k.put(nil)
@@ -206,10 +211,14 @@ func TestClaimIsTakenOver(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				k.alone = c.alone
 				k.open()
 				until(time.Hour + takeOver - time.Second)
-				if got := k.queue.has(); (got != "") != c.added {
+				if got := k.queue.has(); (got != "") != (c.added || c.alone) {
 					t.Errorf("carried out at once: %q", got)
+				}
+				if got := k.history(id); got != "01:00 queued" && !c.alone && c.takes == 0 && !c.added {
+					t.Errorf("history: %s", got) // also while nobody carries it out
 				}
 				until(time.Hour + 2*takeOver)
 				k.want(id, "01:00:00", "01:00 complete")

@@ -69,7 +69,7 @@ func (m *Schedules) step(ctx context.Context, s *schedule) (did bool, err error)
 		return false, nil
 	}
 	if st.Claim != nil {
-		if st.Claim.Boot != m.cfg.Boot && now.Before(seen.Add(takeOver)) {
+		if st.Claim.Boot != m.cfg.Boot && now.Before(seen.Add(m.takeOver())) {
 			return false, nil
 		}
 		if st.Claim.Boot != m.cfg.Boot { // one of several takes it over

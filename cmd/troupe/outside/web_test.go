@@ -128,7 +128,7 @@ func (w *web) plays(t *testing.T, actions string) json.RawMessage {
 	t.Helper()
 	w.at <- struct{}{}
 	defer func() { <-w.at }()
-	task := `{"config":{"continueOnError":false,"actionTimeout":15000,"trace":true},"timeout":60000,"queueTimeout":60000,"actions":[` +
+	task := `{"config":{"continueOnError":false,"actionTimeout":60000,"trace":true},"timeout":120000,"queueTimeout":60000,"actions":[` +
 		w.fill.Replace(actions) + `,{"evaluate":"return window.broken"}]}`
 	status, got, err := post(w.base, w.ops, task)
 	var a struct {
