@@ -239,7 +239,7 @@ func (b *batches) ask(ctx context.Context, ask asking, ops []operation, total in
 		return nil, err
 	}
 	if reply.Code != "" {
-		return nil, &Problem{Code: Code(reply.Code), Text: reply.Error}
+		return nil, problemOf(reply)
 	}
 	var replies []batchReply
 	if err := json.Unmarshal(reply.Value, &replies); err != nil {

@@ -69,6 +69,7 @@ type Flow struct {
 	steps   []Step
 	several bool // its responses are a list, however many they are
 	actions *lang.Node
+	doubts  []lang.Fault // of what is allowed, but fails
 }
 
 // Parameter is a value that a flow is given.
@@ -146,6 +147,7 @@ func ParseFlow(name string, body []byte, flows Flows) (*Flow, error) {
 	f := d.readFlow(n, name)
 	if f.actions != nil {
 		f.steps, f.several = d.readFlowSteps(f.actions, "")
+		f.doubts = d.Doubts()
 	}
 	d.RefuseSecrets(n)
 	d.refuseReferences()
@@ -160,7 +162,7 @@ func ParseFlow(name string, body []byte, flows Flows) (*Flow, error) {
 
 // Review looks at the flow as a task of its own.
 func (f *Flow) Review() Review {
-	v := newReviewer(&Task{Steps: f.steps, Config: Config{ActionTimeout: DefaultActionTimeout, ContinueOnError: true}})
+	v := newReviewer(&Task{Steps: f.steps, doubts: f.doubts, Config: Config{ActionTimeout: DefaultActionTimeout, ContinueOnError: true}})
 	v.gives(f)
 	longest := v.whole(f.steps)
 	return Review{Actions: v.actions, Longest: longest.most, Warnings: v.warnings}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"troupe/engine/browser"
@@ -214,9 +215,20 @@ func (pc *pageCalls) replied(reply *browser.Reply) (Result, error) {
 		}
 	}
 	if reply.Code != "" {
-		return nil, &Problem{Code: Code(reply.Code), Text: reply.Error}
+		return nil, problemOf(reply)
 	}
 	return Result(reply.Value), nil
+}
+
+// problemOf is the failure that the page told of.
+func problemOf(reply *browser.Reply) *Problem {
+	p := &Problem{Code: Code(reply.Code), Text: reply.Error}
+	if css, ok := strings.CutSuffix(reply.Error, `" is not a valid CSS selector`); ok {
+		if want := lang.InsteadOf(strings.TrimPrefix(css, `"`)); want != "" {
+			p.Text += ": want " + want
+		}
+	}
+	return p
 }
 
 // tab is the current tab.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
 // Defaults and bounds of a request's times.
@@ -38,6 +39,7 @@ type Task struct {
 	flows            []StoredFlow    // that its actions run
 	network          bool            // an action looks at requests
 	reads            bool            // an action reads downloads
+	doubts           []lang.Fault    // of what is allowed, but fails
 	severalResponses bool            // its responses are a list, however many they are
 }
 

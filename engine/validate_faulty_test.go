@@ -31,6 +31,7 @@ func TestWarningsBesideFaults(t *testing.T) {
 		"a session that cannot be read":    {`"actions":[{"fill":["#q","${title}"]}],"session":{"id":5}`, nil},
 		"a time that cannot be read":       {`"actions":[{"wait":70000}],"timeout":"a minute"`, nil},
 		"no list":                          {`"actions":5`, nil},
+		"another tool's selector":          {`"actions":[` + unknown + `,{"click":"text=a"}]`, []string{`/actions/1/click: "text=a" is not CSS: want {"text": "a"}`}},
 		"unknown field":                    {`"action":5,"actions":[{"fill":["#q","${x}"]}]`, []string{"/actions/0: ${x} is used"}},
 	} {
 		t.Run(name, func(t *testing.T) {

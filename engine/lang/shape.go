@@ -44,6 +44,9 @@ func init() { // selectors may stand in selectors
 			d.Fault(n, "want a selector of at most %d bytes, not %d", maxSelector, len(s))
 		}
 		sel := parseSelector(strings.TrimSpace(s))
+		if want := InsteadOf(sel.text.String()); want != "" && len(s) <= maxSelector {
+			d.Doubt(n, "%s is not CSS: want %s", quoted(s), want)
+		}
 		if IsReference(sel.ref) {
 			if d.referring == nil {
 				d.referring = map[*Node]Selector{}

@@ -20,8 +20,7 @@ const pointer = (a) => {
     why.e = hiddenBecause(el);
     if (why.e) return undefined;
     if (!a.hover) { why.e = disabledBecause(el); if (why.e) return undefined; }
-    intoView(el);
-    if (!(await still(el))) {
+    if (!(await scrolledTo(el))) {
       if (gone()) return { n: true };
       why.e = 'is still moving';
       // One that is now under the pointer and now not flees from it. One that is always

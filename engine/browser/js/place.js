@@ -199,9 +199,21 @@ const inView = (el) => {
   }
   return true;
 };
+// Whether an element is above or left of where the page begins, where no scrolling leads.
+// Pages measure menus there before they show them. Scrolling for one goes to the page's
+// beginning, away from the pointer, which then leaves what has opened the menu.
+const unreachable = (el) => {
+  const r = rectOf(el), page = dom.scroller(dom.doc(el));
+  const higher = r.bottom + (page ? dom.scrollTop(page) : 0) <= 0, before = r.right + (page ? dom.scrollLeft(page) : 0) <= 0;
+  if (!higher && !before) return false;
+  for (let n = above(el); n && isElement(n) && n !== page; n = above(n)) {
+    if (higher ? dom.scrollTop(n) > 0 : dom.scrollLeft(n)) return false;
+  }
+  return higher || !page || styleOf(page).direction !== 'rtl';
+};
 const intoView = (el) => {
   if (is(el, 'area') && pictureOf(el)) el = pictureOf(el);
-  if (!inView(el)) dom.scrollIntoView(el, { block: 'center', inline: 'center', behavior: 'instant' });
+  if (!inView(el) && !unreachable(el)) dom.scrollIntoView(el, { block: 'center', inline: 'center', behavior: 'instant' });
   for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) {
     const f = w.frameElement;
     if (!inView(f) && !inView(el)) { dom.scrollIntoView(f, { block: 'center', inline: 'center', behavior: 'instant' }); dom.scrollIntoView(el, { block: 'nearest', inline: 'nearest', behavior: 'instant' }); }
@@ -236,4 +248,12 @@ const still = async (el) => {
     if (!attached(el) || !same(a, place(el))) return false;
   }
   return true;
+};
+
+// scrolledTo scrolls to an element. False: it moves. What slides may come into view by
+// itself, and the window is not to run after it.
+const scrolledTo = async (el) => {
+  if (!inView(el) && animated(el) && !(await still(el))) return false;
+  intoView(el);
+  return still(el);
 };

@@ -1,0 +1,91 @@
+package lang
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// foreign is a way in which other tools write selectors that CSS does not have.
+type foreign struct {
+	has  *regexp.Regexp
+	want func(m []string) string
+}
+
+// foreigners are Playwright's, jQuery's and Selenium's. The first that fits counts.
+var foreigners = []foreign{
+	{regexp.MustCompile(`^text=(.+)$`), func(m []string) string {
+		if exact, ok := unquoted(m[1]); ok {
+			return `{"text": ` + quoted(exact) + `, "exact": true}`
+		}
+		return `{"text": ` + quoted(m[1]) + `}`
+	}},
+	{regexp.MustCompile(`^role=([a-z]+)(?:\[name=("[^"]*"|'[^']*')\])?$`), func(m []string) string {
+		if name, ok := unquoted(m[2]); ok {
+			return `{"role": ` + quoted(m[1]) + `, "name": ` + quoted(name) + `}`
+		}
+		return `{"role": ` + quoted(m[1]) + `}`
+	}},
+	{regexp.MustCompile(`^(?:css|xpath)=(.+)$`), func(m []string) string { return quoted(m[1]) }},
+	{regexp.MustCompile(`^id=([\w-]+)$`), func(m []string) string { return quoted("#" + m[1]) }},
+	{regexp.MustCompile(`^data-test-?id=([\w-]+)$`), func(m []string) string { return `{"testId": ` + quoted(m[1]) + `}` }},
+	{regexp.MustCompile(`^([^>]+?)\s*>>\s*([^>]+)$`), func(m []string) string {
+		return `{"selector": ` + quoted(m[2]) + `, "within": ` + quoted(m[1]) + `}`
+	}},
+	{regexp.MustCompile(`^([^()]*):(?:has-text|text|text-is|contains)\(("[^"]*"|'[^']*'|[^()"']+)\)$`), func(m []string) string {
+		text, ok := unquoted(m[2])
+		if !ok {
+			text = m[2]
+		}
+		if m[1] == "" || m[1] == "*" {
+			return `{"text": ` + quoted(text) + `}`
+		}
+		return `{"selector": ` + quoted(m[1]) + `, "hasText": ` + quoted(text) + `}`
+	}},
+	{regexp.MustCompile(`^([^:]+):(visible|hidden)$`), func(m []string) string {
+		return `{"selector": ` + quoted(m[1]) + `, "visible": ` + strconv.FormatBool(m[2] == "visible") + `}`
+	}},
+	{regexp.MustCompile(`^([^:]+):(?:eq\((-?\d{1,4})\)|(first|last))$`), func(m []string) string {
+		nth := map[string]string{"first": "0", "last": "-1", "": m[2]}[m[3]]
+		return `{"selector": ` + quoted(m[1]) + `, "nth": ` + nth + `}`
+	}},
+	{regexp.MustCompile(`:(?:has-text|text|text-is|text-matches|contains)\(`), func([]string) string { return `an object with "hasText"` }},
+	{regexp.MustCompile(`>>`), func([]string) string { return `an object with "within"` }},
+	{regexp.MustCompile(`:(?:visible|hidden)(?:$|[^\w-])`), func([]string) string { return `an object with "visible"` }},
+	{regexp.MustCompile(`:(?:eq|nth-match)\(`), func([]string) string { return `an object with "nth"` }},
+}
+
+// strings in a selector, in which anything may stand.
+var inQuotes = regexp.MustCompile(`"[^"]*"|'[^']*'`)
+
+// InsteadOf is what to write instead of a selector that is another tool's, and not CSS:
+// a selector in JSON, or words. Empty: it looks like none.
+func InsteadOf(css string) string {
+	if !strings.ContainsAny(css, ":=>") {
+		return ""
+	}
+	bare := inQuotes.ReplaceAllString(css, `""`)
+	for _, f := range foreigners {
+		if m := f.has.FindStringSubmatch(css); m != nil && f.has.MatchString(bare) {
+			return f.want(m)
+		}
+	}
+	return ""
+}
+
+// unquoted takes the quotes off; false: there are none.
+func unquoted(s string) (string, bool) {
+	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
+		return s[1 : len(s)-1], true
+	}
+	return s, false
+}
+
+func quoted(s string) string {
+	var b strings.Builder
+	w := json.NewEncoder(&b)
+	w.SetEscapeHTML(false) // people read it
+	_ = w.Encode(strings.TrimSpace(s))
+	return strings.TrimSpace(b.String())
+}
