@@ -2,8 +2,10 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 )
@@ -110,14 +112,30 @@ func (in *Input) AwaitDragged(ctx context.Context) error {
 	}
 }
 
-// DragElementTo drags what was taken along a path, and DropElement lets it go.
+const (
+	// aMove is how long a move takes, as with a real pointer: pages that reorder what
+	// is dragged over look away for a moment after each change, SortableJS for 30 ms.
+	aMove = time.Second / 60
+	// aRest is how often a browser tells the page of a drag whose pointer rests.
+	aRest = 50 * time.Millisecond
+)
+
+// DragElementTo drags what was taken along a path, rests at its end, and DropElement lets
+// it go.
 func (in *Input) DragElementTo(ctx context.Context, path ...Point) error {
-	sent := []*pending{in.drag(input.DispatchDragEventTypeDragEnter, path[0], in.dragged)}
-	for _, p := range path {
+	first := []*pending{in.drag(input.DispatchDragEventTypeDragEnter, path[0], in.dragged)}
+	over := func(p Point) error {
 		in.pointAt(p)
-		sent = append(sent, in.drag(input.DispatchDragEventTypeDragOver, p, in.dragged))
+		sent := append(first, in.drag(input.DispatchDragEventTypeDragOver, p, in.dragged))
+		first = nil
+		return in.await(ctx, "dragging", sent...)
 	}
-	return in.await(ctx, "dragging", sent...)
+	for _, p := range path {
+		if err := errors.Join(over(p), pause(ctx, aMove)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(pause(ctx, aRest), over(path[len(path)-1]))
 }
 
 // DropElement lets go at a point what was dragged there.

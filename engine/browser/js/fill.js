@@ -76,6 +76,10 @@ const unseen = (el) => {
 // part of the text or nothing.
 const handsOn = (el) => takesKeys(el) || is(el, 'textarea') && (unseen(el) || cutOffBy(el) !== null);
 
+// catchesKeys reports whether a text area takes the keys of what is around it without a
+// size of its own, as in a terminal.
+const catchesKeys = (el) => is(el, 'textarea') && dom.rects(el).length > 0 && !sized(dom.rect(el));
+
 // oneByOne reports whether a field is a box for one character of a code. Pages
 // move the focus to the next box a moment after the character, so the next one
 // must not be typed before that.
@@ -197,7 +201,7 @@ const readyToFill = async (a, waits, over, host, why) => {
   if (kind && !typed.includes(kind) && !chosen.includes(kind)) return fail('invalid_value', `Element "${a.t.a}" is an input of type ${kind}, which holds no text`);
   if (a.origins && !a.origins.includes(viewOf(el).origin)) return fail('invalid_value', `The secret is not for pages of ${viewOf(el).origin}: its origins are ${a.origins.join(', ') || 'none'}`);
   if (a.origins && chosen.includes(kind)) return fail('invalid_value', `Element "${a.t.a}" is an input of type ${kind}: a secret can be put into a text field only`);
-  why.e = hiddenFor(el) || disabledBecause(el);
+  why.e = (host !== el && catchesKeys(el) ? hiddenBecause(host) : hiddenFor(el)) || disabledBecause(el);
   if (why.e) return undefined;
   if (!isEditable(el) && el.readOnly) { why.e = 'is read-only'; return undefined; }
   if (waits(el)) { why.e = 'is in a page whose style sheets have not come'; return undefined; }
@@ -254,7 +258,7 @@ const readyToFill = async (a, waits, over, host, why) => {
     if (inPart(el)) return typing({ slow: true });
   }
   if (!a.origins && part) return a.text === '' ? { v: { erase: true, slow: true } } : typing({ slow: true });
-  if (!a.origins && handsOn(el)) return { v: { keys: true, erase: a.clear } };
+  if (!a.origins && handsOn(el)) return { v: { keys: true, erase: a.clear && !catchesKeys(el) } }; // a terminal takes the keys that erase as orders
   if (!a.origins && a.clear && !empty && is(el, 'input') && hasPattern(el)) return typing({ keys: true, erase: true, slow: true }, 5);
   const full = textIn(el) !== '';
   const news = isEditable(el) && !marked(el, a.clear) && told(el);
