@@ -258,7 +258,7 @@ const readyToFill = async (a, waits, over, host, why) => {
     if (inPart(el)) return typing({ slow: true });
   }
   if (!a.origins && part) return a.text === '' ? { v: { erase: true, slow: true } } : typing({ slow: true });
-  if (!a.origins && handsOn(el)) return { v: { keys: true, erase: a.clear && !catchesKeys(el) } }; // a terminal takes the keys that erase as orders
+  if (!a.origins && handsOn(el)) return catchesKeys(el) ? done : { v: { keys: true, erase: a.clear } }; // a terminal takes keys that erase as orders
   if (!a.origins && a.clear && !empty && is(el, 'input') && hasPattern(el)) return typing({ keys: true, erase: true, slow: true }, 5);
   const full = textIn(el) !== '';
   const news = isEditable(el) && !marked(el, a.clear) && told(el);
