@@ -101,7 +101,8 @@ T.select = (a) => withFirst(a, (host, why) => {
   if (!o) {
     const has = options.slice(0, 10).map((x, i) => (a.by === 'index' ? i : JSON.stringify(a.by === 'text' ? short(text(x)) : x.value))).join(', ') + (options.length > 10 ? ', …' : '');
     why.c = 'invalid_value';
-    why.e = `has no option with ${a.by} "${a.value}"; has ${has || 'none'}`;
+    const other = a.by === 'text' ? 'value' : 'text', like = options.some((o) => (other === 'value' ? o.value === a.value : text(o) === wanted));
+    why.e = `has no option with ${a.by} "${a.value}"; has ${has || 'none'}${like ? `; one has this ${other}: use "by": "${other}"` : ''}`;
     return undefined;
   }
   if (o.disabled || dom.matches(o, 'optgroup:disabled > option')) { why.c = 'invalid_value'; why.e = `has the option "${a.value}", but it is disabled`; return undefined; }
