@@ -66,10 +66,10 @@ type Flow struct {
 	Parameters  []Parameter
 	Result      FlowResult
 
-	steps   []Step
-	several bool // its responses are a list, however many they are
-	actions *lang.Node
-	doubts  []lang.Fault // of what is allowed, but fails
+	steps    []Step
+	several  bool // its responses are a list, however many they are
+	actions  *lang.Node
+	warnings []lang.Fault // of its reading; see [Flow.Review]
 }
 
 // Parameter is a value that a flow is given.
@@ -147,7 +147,7 @@ func ParseFlow(name string, body []byte, flows Flows) (*Flow, error) {
 	f := d.readFlow(n, name)
 	if f.actions != nil {
 		f.steps, f.several = d.readFlowSteps(f.actions, "")
-		f.doubts = d.Doubts()
+		f.warnings = d.Warnings()
 	}
 	d.RefuseSecrets(n)
 	d.refuseReferences()
@@ -162,7 +162,7 @@ func ParseFlow(name string, body []byte, flows Flows) (*Flow, error) {
 
 // Review looks at the flow as a task of its own.
 func (f *Flow) Review() Review {
-	v := newReviewer(&Task{Steps: f.steps, doubts: f.doubts, Config: Config{ActionTimeout: DefaultActionTimeout, ContinueOnError: true}})
+	v := newReviewer(&Task{Steps: f.steps, warnings: f.warnings, Config: Config{ActionTimeout: DefaultActionTimeout, ContinueOnError: true}})
 	v.gives(f)
 	longest := v.whole(f.steps)
 	return Review{Actions: v.actions, Longest: longest.most, Warnings: v.warnings}

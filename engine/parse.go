@@ -140,7 +140,7 @@ func (d *decoder) readTask(n *lang.Node) *Task {
 	case actions != nil && actions.IsArray() && len(actions.Elements) == 0 && !manages:
 		d.Fault(actions, "want at least one action")
 	}
-	t.Files, t.doubts = d.files, d.Doubts()
+	t.Files, t.warnings = d.files, d.Warnings()
 	t.network, t.reads, t.severalResponses = d.network, d.reads, d.severalResponses
 	return t
 }

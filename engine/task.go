@@ -39,7 +39,7 @@ type Task struct {
 	flows            []StoredFlow    // that its actions run
 	network          bool            // an action looks at requests
 	reads            bool            // an action reads downloads
-	doubts           []lang.Fault    // of what is allowed, but fails
+	warnings         []lang.Fault    // of its reading; see [Task.Review]
 	severalResponses bool            // its responses are a list, however many they are
 }
 

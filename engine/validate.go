@@ -76,7 +76,7 @@ type reviewer struct {
 
 func newReviewer(t *Task) *reviewer {
 	v := &reviewer{
-		task: t, warnings: slices.Clone(t.doubts), later: map[string]string{},
+		task: t, warnings: slices.Clone(t.warnings), later: map[string]string{},
 		lost:  map[string]string{},
 		known: known{values: map[string]bool{}, elements: map[string]bool{}},
 	}

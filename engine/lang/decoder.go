@@ -9,18 +9,18 @@ type Decoder struct {
 	mayHoldSecrets map[*Node]bool
 	// referring are the selectors that begin with a reference of a snapshot.
 	referring map[*Node]Selector
-	doubts    []Fault
+	warnings  []Fault // about what is allowed, but fails when it is played
 }
 
-// Doubt records what is allowed, but fails when it is played.
-func (d *Decoder) Doubt(n *Node, format string, args ...any) {
-	if MoreFaults(d.doubts) {
-		d.doubts = append(d.doubts, NewFault(n.Path(), format, args...))
+// Warn records what is allowed, but fails when it is played.
+func (d *Decoder) Warn(n *Node, format string, args ...any) {
+	if MoreFaults(d.warnings) {
+		d.warnings = append(d.warnings, NewFault(n.Path(), format, args...))
 	}
 }
 
-// Doubts returns the first doubts.
-func (d *Decoder) Doubts() []Fault { return d.doubts }
+// Warnings returns the first warnings.
+func (d *Decoder) Warnings() []Fault { return d.warnings }
 
 // Referring returns the selectors that begin with a reference of a snapshot, by the node
 // of each.

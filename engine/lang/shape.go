@@ -45,7 +45,7 @@ func init() { // selectors may stand in selectors
 		}
 		sel := parseSelector(strings.TrimSpace(s))
 		if want := InsteadOf(sel.text.String()); want != "" && len(s) <= maxSelector {
-			d.Doubt(n, "%s is not CSS: want %s", quoted(s), want)
+			d.Warn(n, "%s is not CSS: want %s", quoted(s), want)
 		}
 		if IsReference(sel.ref) {
 			if d.referring == nil {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// foreign is a way in which other tools write selectors that CSS does not have.
-type foreign struct {
-	has  *regexp.Regexp
+// dialect is a way in which another tool writes selectors that CSS does not have.
+type dialect struct {
+	is   *regexp.Regexp
 	want func(m []string) string
 }
 
-// foreigners are Playwright's, jQuery's and Selenium's. The first that fits counts.
-var foreigners = []foreign{
+// dialects are Playwright's, jQuery's and Selenium's. The first that fits counts.
+var dialects = []dialect{
 	{regexp.MustCompile(`^text=(.+)$`), func(m []string) string {
 		if exact, ok := unquoted(m[1]); ok {
 			return `{"text": ` + quoted(exact) + `, "exact": true}`
@@ -56,22 +56,42 @@ var foreigners = []foreign{
 	{regexp.MustCompile(`:(?:eq|nth-match)\(`), func([]string) string { return `an object with "nth"` }},
 }
 
-// strings in a selector, in which anything may stand.
+// inQuotes are the strings in a selector: anything may stand there.
 var inQuotes = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 
 // InsteadOf is what to write instead of a selector that is another tool's, and not CSS:
 // a selector in JSON, or words. Empty: it looks like none.
 func InsteadOf(css string) string {
-	if !strings.ContainsAny(css, ":=>") {
+	if !suspicious(css) {
 		return ""
 	}
 	bare := inQuotes.ReplaceAllString(css, `""`)
-	for _, f := range foreigners {
-		if m := f.has.FindStringSubmatch(css); m != nil && f.has.MatchString(bare) {
-			return f.want(m)
+	for _, d := range dialects {
+		if m := d.is.FindStringSubmatch(css); m != nil && d.is.MatchString(bare) {
+			return d.want(m)
 		}
 	}
 	return ""
+}
+
+// suspicious finds out quickly that a selector is none of another tool's: each selector
+// of a task is looked at.
+func suspicious(css string) bool {
+	if word, _, ok := strings.Cut(css, "="); ok && !strings.ContainsAny(word, "[:.# >*") || strings.Contains(css, ">>") {
+		return true
+	}
+	for rest := css; ; {
+		_, after, ok := strings.Cut(rest, ":")
+		if !ok {
+			return false
+		}
+		for _, class := range []string{"has-text(", "text", "contains(", "visible", "hidden", "eq(", "nth-match(", "first", "last"} {
+			if strings.HasPrefix(after, class) {
+				return true
+			}
+		}
+		rest = after
+	}
 }
 
 // unquoted takes the quotes off; false: there are none.
