@@ -207,9 +207,13 @@ const unreachable = (el) => {
   const higher = r.bottom + (page ? dom.scrollTop(page) : 0) <= 0, before = r.right + (page ? dom.scrollLeft(page) : 0) <= 0;
   if (!higher && !before) return false;
   for (let n = above(el); n && isElement(n) && n !== page; n = above(n)) {
-    if (higher ? dom.scrollTop(n) > 0 : dom.scrollLeft(n)) return false;
+    if (dom.scrollHeight(n) <= dom.clientHeight(n) && dom.scrollWidth(n) <= dom.clientWidth(n)) continue;
+    const s = styleOf(n);
+    if (s.overflowY !== 'visible' || s.overflowX !== 'visible') return false; // it may scroll to it, and backwards too
   }
-  return higher || !page || styleOf(page).direction !== 'rtl';
+  if (higher || !page) return true;
+  const s = styleOf(page);
+  return s.direction !== 'rtl' && !s.writingMode.endsWith('-rl');
 };
 const intoView = (el) => {
   if (is(el, 'area') && pictureOf(el)) el = pictureOf(el);
