@@ -205,6 +205,7 @@ const readyToFill = async (a, waits, over, host, why) => {
   if (why.e) return undefined;
   if (!isEditable(el) && el.readOnly) { why.e = 'is read-only'; return undefined; }
   if (waits(el)) { why.e = 'is in a page whose style sheets have not come'; return undefined; }
+  if (slides(el) && (a.origins || !(await still(el)))) { why.e = 'is still moving'; return undefined; }
   intoView(el);
   if (!over.tried && !handsOn(el)) { // nobody types into what cannot be seen
     const cover = reach(el).cover;

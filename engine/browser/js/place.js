@@ -238,8 +238,8 @@ const placeIntoView = (el, at) => {
 const place = (el) => { const r = mappedRect(offset(el), rectOf(el)); return [r.left, r.top, r.width, r.height]; };
 const same = (a, b) => a.every((v, i) => Math.abs(v - b[i]) < 0.5);
 
-// Whether an animation runs that could move an element.
-const animated = (el) => dom.animations(dom.doc(el)).some((x) => x.playState === 'running' && x.effect?.target && within(el, x.effect.target));
+// The animations that run and could move an element.
+const animations = (el) => dom.animations(dom.doc(el)).filter((x) => x.playState === 'running' && x.effect?.target && within(el, x.effect.target));
 
 // Waits until an element has stood still over a frame; over more of them where
 // an animation runs, which may just begin or be turning back. On a calm page it
@@ -247,17 +247,20 @@ const animated = (el) => dom.animations(dom.doc(el)).some((x) => x.playState ===
 const still = async (el) => {
   if (calm(el)) return true;
   const a = place(el);
-  for (let n = animated(el) ? 4 : 1; n > 0; n--) {
+  for (let n = animations(el).length ? 4 : 1; n > 0; n--) {
     await frame();
     if (!attached(el) || !same(a, place(el))) return false;
   }
   return true;
 };
 
-// scrolledTo scrolls to an element. False: it moves. What slides may come into view by
-// itself, and the window is not to run after it.
+// slides reports whether an element may come into view by itself, for an animation runs
+// that has an end: the window is not to run after it.
+const slides = (el) => !inView(el) && animations(el).some((x) => Number.isFinite(x.effect.getComputedTiming().endTime));
+
+// scrolledTo scrolls to an element. False: it moves.
 const scrolledTo = async (el) => {
-  if (!inView(el) && animated(el) && !(await still(el))) return false;
+  if (slides(el) && !(await still(el))) return false;
   intoView(el);
   return still(el);
 };
