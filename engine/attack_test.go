@@ -162,7 +162,7 @@ func TestStateHasABound(t *testing.T) {
 	escapes := strings.Replace(a.other, "localhost", "escapes.localhost", 1)
 	o := play(t, in, fmt.Sprintf(`{"timeout":60000,"actions":[%s{"open":"%s/"},{"evaluate":"localStorage.a='\\u0001'.repeat(4<<20);return 1"},{"open":"%s/"},{"evaluate":"localStorage.mine='small';return 1"}]}`, visits, escapes, a.url), TaskEnv{})
 	noFailure(`1`)(t, o)
-	ctx, cancel := contextFor(30 * time.Second)
+	ctx, cancel := contextFor(2 * time.Minute)
 	defer cancel()
 	state, err := in.Save(ctx)
 	if err != nil {
