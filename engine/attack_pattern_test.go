@@ -109,7 +109,7 @@ func TestAttackPatternsForManyRequests(t *testing.T) {
 		fmt.Fprintf(&waits, `{"waitForResponse":"%sb%d","options":{"timeout":20000}},`, pattern, i)
 	}
 	began := time.Now()
-	o := play(t, newInstance(t), fmt.Sprintf(`{"timeout":60000,"actions":[%s{"open":"%s/"},{"evaluate":"return 'here'","options":{"timeout":15000}}]}`, waits.String(), a.url), TaskEnv{})
+	o := play(t, newInstance(t), fmt.Sprintf(`{"timeout":60000,"config":{"actionTimeout":30000},"actions":[%s{"open":"%s/"},{"evaluate":"return 'here'"}]}`, waits.String(), a.url), TaskEnv{})
 	if len(o.Failures) != 4 || !strings.Contains(o.Failures[0].Text, "were not compared") {
 		t.Errorf("%+v", o.Failures)
 	}

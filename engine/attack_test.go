@@ -151,7 +151,6 @@ func TestDownloadsThatDoNotArriveAreTold(t *testing.T) {
 // TestStateHasABound: what sites store of a session is in memory as long as it lives,
 // so that they cannot make it as large as they like, nor keep it from being saved.
 func TestStateHasABound(t *testing.T) {
-	t.Parallel()
 	const most = 9 << 20
 	a := attacks(t, map[string]string{"/": `<h1>x</h1>`})
 	in := newInstance(t)
