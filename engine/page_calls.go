@@ -220,7 +220,8 @@ func (pc *pageCalls) replied(reply *browser.Reply) (Result, error) {
 	return Result(reply.Value), nil
 }
 
-// problemOf is the failure that the page told of.
+// problemOf is the failure that the page told of. Where a selector is no CSS, as find.js
+// says it, it may be another tool's.
 func problemOf(reply *browser.Reply) *Problem {
 	p := &Problem{Code: Code(reply.Code), Text: reply.Error}
 	if css, ok := strings.CutSuffix(reply.Error, `" is not a valid CSS selector`); ok {

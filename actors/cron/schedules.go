@@ -301,10 +301,10 @@ func (m *Schedules) takeOver() time.Duration {
 }
 
 // next is when a schedule has something to do; false: it has not.
-func (s *schedule) next(boot string, takeOver time.Duration) (at time.Time, ok bool) {
+func (s *schedule) next(boot string, patience time.Duration) (at time.Time, ok bool) {
 	switch {
 	case s.st.Claim != nil && s.st.Claim.Boot != boot:
-		at, ok = s.seen.Add(takeOver), true
+		at, ok = s.seen.Add(patience), true
 	case s.st.Claim != nil:
 		at, ok = s.seen, true
 	case len(s.st.Waiting) > 0:

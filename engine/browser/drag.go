@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -123,19 +122,26 @@ const (
 // DragElementTo drags what was taken along a path, rests at its end, and DropElement lets
 // it go.
 func (in *Input) DragElementTo(ctx context.Context, path ...Point) error {
-	first := []*pending{in.drag(input.DispatchDragEventTypeDragEnter, path[0], in.dragged)}
-	over := func(p Point) error {
-		in.pointAt(p)
-		sent := append(first, in.drag(input.DispatchDragEventTypeDragOver, p, in.dragged))
-		first = nil
-		return in.await(ctx, "dragging", sent...)
+	if err := in.await(ctx, "dragging", in.drag(input.DispatchDragEventTypeDragEnter, path[0], in.dragged)); err != nil {
+		return err
 	}
 	for _, p := range path {
-		if err := errors.Join(over(p), pause(ctx, aMove)); err != nil {
+		if err := in.dragElementOver(ctx, p); err != nil {
+			return err
+		}
+		if err := pause(ctx, aMove); err != nil {
 			return err
 		}
 	}
-	return errors.Join(pause(ctx, aRest), over(path[len(path)-1]))
+	if err := pause(ctx, aRest); err != nil {
+		return err
+	}
+	return in.dragElementOver(ctx, path[len(path)-1])
+}
+
+func (in *Input) dragElementOver(ctx context.Context, p Point) error {
+	in.pointAt(p)
+	return in.await(ctx, "dragging", in.drag(input.DispatchDragEventTypeDragOver, p, in.dragged))
 }
 
 // DropElement lets go at a point what was dragged there.

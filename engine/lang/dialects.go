@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"encoding/json"
 	"regexp"
 	"strconv"
 	"strings"
@@ -62,7 +61,7 @@ var inQuotes = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 // InsteadOf is what to write instead of a selector that is another tool's, and not CSS:
 // a selector in JSON, or words. Empty: it looks like none.
 func InsteadOf(css string) string {
-	if !suspicious(css) {
+	if isXPath(css) || !suspicious(css) {
 		return ""
 	}
 	bare := inQuotes.ReplaceAllString(css, `""`)
@@ -74,8 +73,8 @@ func InsteadOf(css string) string {
 	return ""
 }
 
-// suspicious finds out quickly that a selector is none of another tool's: each selector
-// of a task is looked at.
+// suspicious reports whether a selector is worth a closer look. It is quick, as each
+// selector of a task is asked about.
 func suspicious(css string) bool {
 	if word, _, ok := strings.Cut(css, "="); ok && !strings.ContainsAny(word, "[:.# >*") || strings.Contains(css, ">>") {
 		return true
@@ -102,10 +101,4 @@ func unquoted(s string) (string, bool) {
 	return s, false
 }
 
-func quoted(s string) string {
-	var b strings.Builder
-	w := json.NewEncoder(&b)
-	w.SetEscapeHTML(false) // people read it
-	_ = w.Encode(strings.TrimSpace(s))
-	return strings.TrimSpace(b.String())
-}
+func quoted(s string) string { return string(quote(strings.TrimSpace(s))) }

@@ -30,6 +30,8 @@ func TestSelectorsOfOtherTools(t *testing.T) {
 		`li:visible a`:                         `an object with "visible"`,
 		`:nth-match(li, 2)`:                    `an object with "nth"`,
 		`#a`:                                   ``,
+		`//div[child::text()='x']`:             ``,
+		`.//a[self::text()]`:                   ``,
 		`a[title="x >> y"]`:                    ``,
 		`a[title='text=x']`:                    ``,
 		`li:first-child`:                       ``,

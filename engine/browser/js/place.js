@@ -256,7 +256,7 @@ const still = async (el) => {
 
 // slides reports whether an element may come into view by itself, for an animation runs
 // that has an end: the window is not to run after it.
-const slides = (el) => !inView(el) && animations(el).some((x) => Number.isFinite(x.effect.getComputedTiming().endTime));
+const slides = (el) => !calm(el) && !inView(el) && animations(el).some((x) => Number.isFinite(x.effect.getComputedTiming().endTime));
 
 // scrolledTo scrolls to an element. False: it moves.
 const scrolledTo = async (el) => {
