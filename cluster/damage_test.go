@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -190,6 +191,38 @@ func TestADamagedCopy(t *testing.T) {
 		c.Close()
 	}
 
+	// A stop while the engine deletes what it has purged, and a kill while it purges.
+	purged := filepath.Join(filepath.Dir(largest(t, whole, "$SYS/_js_/_meta_/meta.inf")), "__msgs__")
+	late := copied(t, whole)
+	fill(t, filepath.Join(late, strings.TrimPrefix(purged, whole)))
+	all, err := damage.ListFiles(late)
+	if want, _ := damage.ListFiles(whole); err != nil || !maps.Equal(all, want) {
+		t.Errorf("what is being deleted is listed: %v %v", all, err)
+	}
+	marks, err := damage.ReadMarks(late)
+	if err != nil || marks.Files == nil {
+		t.Fatalf("the marks of a stop: %v %v", marks, err)
+	}
+	marks.Files[filepath.Join("jetstream", "$SYS", "_js_", "_meta_", "__msgs__", "1.blk")] = "7" // as earlier releases do
+	if err := errors.Join(marks.Write(late), damage.Inspect(late)); err != nil {
+		t.Errorf("what was being deleted: %v", err)
+	}
+	halfway := copied(t, running)
+	log := filepath.Dir(largest(t, halfway, blocksOfTheStore))
+	if err := os.Rename(log, filepath.Join(filepath.Dir(log), "__new_msgs__")); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, filepath.Join(filepath.Dir(log), "__msgs__"))
+	cfg := cfgs[2]
+	cfg.Dir = halfway
+	c = join(t, cfg)
+	ready(t, c)
+	soon(t, "it has all after a purge that was broken off", func() bool {
+		_, lags, err := askLags(t.Context(), s)
+		return err == nil && lags["n3"] == 0 && c.Whole()
+	})
+	c.Close()
+
 	gone(t, whole)
 	c = join(t, cfgs[2])
 	ready(t, c)
@@ -203,6 +236,14 @@ func TestADamagedCopy(t *testing.T) {
 		if _, err := s.Get(t.Context(), fmt.Sprint("token/", i)); err != nil {
 			t.Errorf("what was acknowledged: %v", err)
 		}
+	}
+}
+
+// fill makes a folder with a block in it that is no record.
+func fill(t *testing.T, dir string) {
+	t.Helper()
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "1.blk"), []byte("deleted"), 0o600)); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -71,7 +71,9 @@ func (in *inspection) walk(root string) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && d.Name() == "msgs":
+		case d.IsDir() && d.Name() == purgedDir:
+			return fs.SkipDir
+		case d.IsDir() && (d.Name() == "msgs" || d.Name() == newDir):
 			return in.log(path)
 		case d.IsDir() || strings.HasSuffix(path, ".tmp"):
 			return nil

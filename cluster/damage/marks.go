@@ -89,8 +89,8 @@ func (in *inspection) compare() error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(k.Files)) {
-		if filepath.Base(name) == derivedFile {
-			continue // marks of earlier releases name it
+		if filepath.Base(name) == derivedFile || filepath.Base(filepath.Dir(name)) == purgedDir {
+			continue // marks of earlier releases name them
 		}
 		switch is, there := now[name]; {
 		case !there:
@@ -120,12 +120,25 @@ func ClearFiles(dir string) error {
 // missing or does not fit its checksum.
 const derivedFile = "index.db"
 
+// Where the engine empties a log, it writes the first block of the new one into
+// newDir, moves the folder of the old one to purgedDir, and moves the new one into
+// its place. It deletes what was purged in the background, which it may still do when
+// it says that it has stopped.
+const (
+	purgedDir = "__msgs__"
+	newDir    = "__new_msgs__"
+)
+
 // ListFiles lists the files of a copy: the sizes of blocks, which have checksums of
-// their own, and what the others hold. What is made of the blocks is left out.
+// their own, and what the others hold. What is made of the blocks is left out, and what
+// the engine deletes.
 func ListFiles(dir string) (map[string]string, error) {
 	all := map[string]string{}
 	err := filepath.WalkDir(filepath.Join(dir, "jetstream"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == derivedFile {
+		switch {
+		case err == nil && d.IsDir() && d.Name() == purgedDir:
+			return fs.SkipDir
+		case err != nil || d.IsDir() || d.Name() == derivedFile:
 			return err
 		}
 		name, err := filepath.Rel(dir, path)
