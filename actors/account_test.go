@@ -142,8 +142,8 @@ var removedRows = []row{
 		}
 		k.WantEnd(r, engine.EndCancelled)
 		k.AwaitIdle()
-		if by := workers(k); len(by) != 2 || len(Store(k, "worker/")) != 1 || k.Engine.Open() != 2 {
-			t.Errorf("%+v, %v, %d browsers", by, Store(k, "worker/"), k.Engine.Open())
+		if by := workers(k); len(by) != 2 || len(Store(k, "worker/")) != 1 || k.OpenBrowsers() != 2 {
+			t.Errorf("%+v, %v, %d browsers", by, Store(k, "worker/"), k.OpenBrowsers())
 		}
 		if _, err := api.Ask(context.Background(), k.Node, &api.AddWorker{Name: "late", Owner: "anna"}); err == nil {
 			t.Error("a worker was added for a removed account")
@@ -308,7 +308,7 @@ func TestAccountThatCannotBeErased(t *testing.T) {
 				t.Errorf("%s: %v", prefix, err)
 			}
 			k.AwaitIdle()
-			if n := k.Engine.Open(); n != 1 { // it runs no more, whatever the disk says
+			if n := k.OpenBrowsers(); n != 1 { // it runs no more, whatever the disk says
 				t.Errorf("%d browsers", n)
 			}
 		}

@@ -49,7 +49,7 @@ func TestOperatorAtTheVeryBeginning(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 			time.Sleep(3 * time.Second) // one browser first, then the others beside each other
-			if n, want := k.Engine.Open(), 3-min(1, i%3); n != want {
+			if n, want := k.OpenBrowsers(), 3-min(1, i%3); n != want {
 				t.Errorf("%d browsers, want %d", n, want)
 			}
 		})

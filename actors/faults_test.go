@@ -130,7 +130,7 @@ func TestLaunchThatHangsIsNotWaitedFor(t *testing.T) {
 		k.Until("w2", api.Online)
 		close(e.free) // their browsers come up after all, and must be closed
 		k.AwaitIdle()
-		if n := k.Engine.Open(); n != 2 {
+		if n := k.OpenBrowsers(); n != 2 {
 			t.Errorf("%d browsers are open, want 2", n)
 		}
 	})

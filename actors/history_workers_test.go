@@ -188,8 +188,8 @@ func (h *history) end(k *testkit.Kit) error {
 		}
 	}
 	k.AwaitIdle()
-	if n := len(workers(k)); n != stay || k.Engine.Open() != stay || k.Node.Status().Workers != stay {
-		return fmt.Errorf("%d workers and %d browsers, want %d: %+v", n, k.Engine.Open(), stay, k.Node.Status())
+	if n := len(workers(k)); n != stay || k.OpenBrowsers() != stay || k.Node.Status().Workers != stay {
+		return fmt.Errorf("%d workers and %d browsers, want %d: %+v", n, k.OpenBrowsers(), stay, k.Node.Status())
 	}
 	return nil
 }

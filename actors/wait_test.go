@@ -188,7 +188,7 @@ func TestDrain(t *testing.T) {
 		if d := k.Drain(0); d.Interrupted != 2 {
 			t.Errorf("a third drain: %+v", d)
 		}
-		if n := k.Engine.Open(); n != 0 {
+		if n := k.OpenBrowsers(); n != 0 {
 			t.Errorf("%d browsers open", n)
 		}
 	})

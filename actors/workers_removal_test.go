@@ -31,8 +31,8 @@ var leavingRows = []row{
 		testkit.Ask(k, &api.RemoveWorker{Worker: "extra", Grace: time.Minute})
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.On(w.ID)), quick), engine.CodeForeignWorker)
 		k.AwaitIdle()
-		if by := workers(k); len(by) != 1 || len(Store(k, "worker/")) != 0 || k.Engine.Open() != 1 || k.Node.Status().Workers != 1 {
-			t.Errorf("%+v, %v, %d browsers, %+v", by, Store(k, "worker/"), k.Engine.Open(), k.Node.Status())
+		if by := workers(k); len(by) != 1 || len(Store(k, "worker/")) != 0 || k.OpenBrowsers() != 1 || k.Node.Status().Workers != 1 {
+			t.Errorf("%+v, %v, %d browsers, %+v", by, Store(k, "worker/"), k.OpenBrowsers(), k.Node.Status())
 		}
 		if n := k.Node.Actors("node/worker/"); n != 2 { // a supervisor and a worker
 			t.Errorf("%d actors", n)
@@ -59,7 +59,7 @@ var leavingRows = []row{
 				t.Errorf("%v after %v", err, time.Since(began))
 			}
 			k.AwaitIdle()
-			if n := k.Engine.Open(); n != 1 {
+			if n := k.OpenBrowsers(); n != 1 {
 				t.Errorf("%d browsers are open", n)
 			}
 		}
@@ -222,8 +222,8 @@ var leavingRows = []row{
 			k.AwaitIdle()
 			k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
 			wantKept(k)
-			if took := time.Since(began); took > 0 || k.Engine.Open() != 1 {
-				t.Errorf("took %v, %d browsers are open", took, k.Engine.Open())
+			if took := time.Since(began); took > 0 || k.OpenBrowsers() != 1 {
+				t.Errorf("took %v, %d browsers are open", took, k.OpenBrowsers())
 			}
 		}
 	}},
@@ -238,7 +238,7 @@ var leavingRows = []row{
 			testkit.Ask(k, &api.RemoveWorker{Worker: name, Grace: time.Minute})
 		}
 		time.Sleep(time.Minute)
-		if n := k.Engine.Open(); n != 1 {
+		if n := k.OpenBrowsers(); n != 1 {
 			t.Errorf("%d browsers are open", n)
 		}
 	}},

@@ -159,7 +159,7 @@ var staffRows = []row{
 			t.Errorf("%+v", w)
 		}
 		k.WantState("w1", api.Offline)
-		if n := k.Engine.Open(); n != 1 {
+		if n := k.OpenBrowsers(); n != 1 {
 			t.Errorf("%d browsers are open", n)
 		}
 		no := k.WantRefused(k.Start(anna, testkit.Task(testkit.On("w1")), quick), engine.CodeWorkerOffline)
@@ -193,7 +193,7 @@ var staffRows = []row{
 		k.WantState("w1", api.Offline)
 		k.WantRefused(gives, engine.CodeWorkerOffline)
 		k.WantRefused(free, engine.CodeNoWorkerAvailable)
-		if n := k.Engine.Open(); n != 0 {
+		if n := k.OpenBrowsers(); n != 0 {
 			t.Errorf("%d browsers are open", n)
 		}
 	}},

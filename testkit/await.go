@@ -24,6 +24,15 @@ func (k *Kit) AwaitIdle() {
 	synctest.Wait()
 }
 
+// OpenBrowsers returns how many browsers are open once everything that is due has
+// happened. A worker that says that it has stopped may still be closing its own.
+func (k *Kit) OpenBrowsers() int {
+	if k.bubble {
+		synctest.Wait()
+	}
+	return k.Engine.Open()
+}
+
 // Await reports whether the condition holds once everything that is due has
 // happened. In real time it waits a while for that.
 func (k *Kit) Await(so func() bool) bool {
