@@ -59,9 +59,12 @@ test-rest:
 test-programs:
 	$(TESTED) $(RACE) ./cmd/...
 
-# The tests that need.NoRace skips: they compute until a budget is spent.
+# The tests that need.NoRace skips: they compute for long, and nothing in them runs side
+# by side.
+PLAIN = engine http persistence
+
 test-plain:
-	$(TESTED) -run="^($$(awk '/^func Test/ {sub(/\(.*/, "", $$2); name = $$2} /need\.NoRace\(t\)/ {printf "%s%s", sep, name; sep = "|"}' engine/*_test.go))$$" ./engine
+	$(TESTED) -run="^($$(awk '/^func Test/ {sub(/\(.*/, "", $$2); name = $$2} /need\.NoRace\(t\)/ {printf "%s%s", sep, name; sep = "|"}' $(PLAIN:%=%/*_test.go)))$$" $(PLAIN:%=./%)
 
 build: ## Build bin/troupe
 	@go build -o bin/troupe ./cmd/troupe

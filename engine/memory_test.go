@@ -44,6 +44,7 @@ const roomForTexts = 48 << 20
 // for is never in memory as a whole.
 func TestPagesDoNotFillTheMemory(t *testing.T) {
 	need.All(t)
+	need.NoRace(t)
 	for name, c := range largePages {
 		t.Run(name, func(t *testing.T) {
 			url := hostileServer(t, c.page+`<h1>here</h1>`)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"troupe/persistence"
+	"troupe/testkit/need"
 )
 
 func newProfiles(t *testing.T) (*persistence.Profiles, persistence.Store) {
@@ -174,12 +176,20 @@ func TestProfilesHaveARoom(t *testing.T) {
 	if err := saveProfile(t, p, "ada", "aa", []byte("{}")); err != nil {
 		t.Error("another version", err)
 	}
+}
+
+// TestLargeProfilesHaveARoom: the profiles of an account have a size together, and each
+// has one.
+func TestLargeProfilesHaveARoom(t *testing.T) {
+	need.NoRace(t)
+	t.Parallel()
+	p, _ := newProfiles(t)
 	large := make([]byte, persistence.MaxProfileState)
 	rand.Read(large)
 	var err error
 	saved := 0
 	for ; err == nil && saved < 10; saved++ {
-		err = saveProfile(t, p, "bob", string(names[saved]), large)
+		err = saveProfile(t, p, "bob", fmt.Sprint("shop-", saved), large)
 	}
 	if !errors.Is(err, persistence.ErrTooMany) || saved != 4 {
 		t.Errorf("%d large ones, %v", saved, err)

@@ -47,9 +47,9 @@ func Named() bool { return flag.Lookup("test.run").Value.String() != "" }
 // asked for, or a pattern names them, and every n-th otherwise.
 func Nth(i, n int) bool { return i%n == 0 || AllAsked() || Named() }
 
-// NoRace skips a test where races are looked for: it computes until it has spent a
-// budget, which takes ten times as long with the race detector, and shorter tests do the same
-// with it. make test-all runs those of ./engine once more without.
+// NoRace skips a test where races are looked for: it computes for long, which takes ten
+// times as long with the race detector, and shorter tests do the same with it. make
+// test-all runs those of the folders that its PLAIN lists once more without.
 func NoRace(t testing.TB) {
 	t.Helper()
 	if Race {
