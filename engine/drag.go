@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"troupe/engine/browser"
 	"troupe/engine/lang"
@@ -41,6 +42,7 @@ var _ = define(Action[carry]{
 	Opts: []Opt{
 		opt("at", placeShape, "Where the element is taken: CSS pixels from its left and its upper edge. Default: a point of it that can be seen, mostly its middle."),
 		opt("to", placeShape, "Where in the second element it is let go: CSS pixels from its left and its upper edge."),
+		opt("hold", lang.MillisShape, "How long the pointer rests on the element before it moves, for pages that drag only what is held, such as 300. Default: 0."),
 	},
 	Example: `{"drag":["h1",[120,0]]}`,
 	Decode: func(d *decoder, n *lang.Node) (v carry) {
@@ -87,6 +89,9 @@ func (v carry) drag(ctx context.Context, r *Run, s *Step) (err error) {
 	if at := placed(s, "at"); at != nil {
 		arg["at"] = at
 	}
+	if err := v.bring(ctx, r, s); err != nil {
+		return err
+	}
 	from, err := r.pointer.aim(ctx, s, "lift", v.what, arg)
 	if err != nil {
 		return err
@@ -107,6 +112,11 @@ func (v carry) drag(ctx context.Context, r *Run, s *Step) (err error) {
 		}
 		r.page.input = sentAct
 	}()
+	if held := own(s, "hold", time.Duration(0)); held > 0 {
+		if err := t.Input.Hold(ctx, held); err != nil {
+			return err
+		}
+	}
 	// Where it goes is looked for when it has been taken: pages make room then.
 	to, err := v.spot(ctx, r, s, from.Point)
 	if err != nil {
@@ -157,6 +167,19 @@ func (v carry) drag(ctx context.Context, r *Run, s *Step) (err error) {
 		r.warn("%q did not accept what was dragged onto it", v.onto.String())
 	}
 	return err
+}
+
+// bring scrolls to where an element is dragged, if that is there already: pages drop what
+// they drag when they are scrolled under the pointer.
+func (v carry) bring(ctx context.Context, r *Run, s *Step) error {
+	if v.by != nil {
+		return nil
+	}
+	var shown bool
+	if err := r.page.ask(ctx, s, "visible", v.onto, nil, &shown); err != nil || !shown {
+		return err
+	}
+	return r.page.ask(ctx, s, "scrollTo", v.onto, map[string]any{"block": "nearest"}, nil)
 }
 
 // spot is where what was taken at a point is let go.
