@@ -32,10 +32,13 @@ const inReach = (el) => { intoView(el); return points(el).length > 0; };
 const checkable = (el) => {
   const c = is(el, 'label') && el.control ? el.control : el;
   if (is(c, 'input') && ['checkbox', 'radio'].includes(dom.inputType(c))) return c;
-  if (['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio', 'option'].includes(dom.attribute(c, 'role'))) return c;
+  if (['checkbox', 'radio', 'switch', ...items].includes(dom.attribute(c, 'role'))) return c;
   const inner = query(c, 'css', 'input[type=checkbox],input[type=radio],[role=checkbox],[role=radio],[role=switch]');
   return inner.length === 1 ? inner[0] : null;
 };
+// The item of a menu or a list that is clicked, which may close when it has been chosen.
+const items = ['menuitemcheckbox', 'menuitemradio', 'option'];
+let item = null;
 const said = (c) => (dom.attribute(c, 'aria-checked') ?? dom.attribute(c, 'aria-selected')) === 'true';
 const isChecked = (c) => (is(c, 'input') && !speaking.has(c) ? c.checked : said(c));
 
@@ -70,27 +73,38 @@ T.check = (a) => {
     const seen = (n) => hiddenBecause(n) === '' && !unseen(n);
     const label = [...(c.labels || [])].find(seen);
     saidBefore.set(c, said(c));
+    item = items.includes(dom.attribute(c, 'role')) ? c : null;
     if (!label && hiddenBecause(c) !== '') return look(standsFor(c, el, seen), why, leadsElsewhere);
     return look(!label || seen(c) && inReach(c) ? c : label, why, leadsElsewhere);
   });
 };
 
-// T.checked({t, in, ms, want}): waits until the click has had its effect.
-T.checked = (a) => withFirst(a, (el, why) => {
-  const c = checkable(el);
-  if (!c) return noCheckbox(a, el, why);
-  if (isChecked(c) === a.want) return done;
-  if (saidBefore.get(c) === !a.want && said(c) === a.want) { speaking.add(c); return done; }
-  why.e = a.want ? 'was clicked but is not checked' : 'was clicked but is still checked';
-  return undefined;
-});
+// T.checked({t, in, ms, want}): waits until the click has had its effect, or the menu has
+// closed that it was chosen in.
+T.checked = (a) => {
+  const missing = lasts();
+  return withFirst(a, (el, why) => {
+    const c = checkable(el);
+    if (!c) return noCheckbox(a, el, why);
+    if (isChecked(c) === a.want) return done;
+    if (saidBefore.get(c) === !a.want && said(c) === a.want) { speaking.add(c); return done; }
+    why.e = a.want ? 'was clicked but is not checked' : 'was clicked but is still checked';
+    return undefined;
+  }, () => {
+    if (!item || attached(item) || missing() <= 300) return undefined; // it may be drawn anew
+    return { ...done, w: [`"${a.t.a}" was clicked and is gone: whether it is ${a.want ? 'checked' : 'unchecked'} cannot be seen`] };
+  });
+};
 
 const short = (s) => upTo(s.trim().replace(/\s+/g, ' '), 40);
+
+// opens reports whether an element is said to open a list that the page draws itself.
+const opens = (el) => dom.attribute(el, 'role') === 'combobox' || ['listbox', 'menu', 'true'].includes(dom.attribute(el, 'aria-haspopup'));
 
 // T.select({t, in, ms, by, value}): selects an option of a select element.
 T.select = (a) => withFirst(a, (host, why) => {
   const el = is(host, 'label') && host.control ? host.control : host;
-  if (!is(el, 'select')) return fail('invalid_value', `Element is not a SELECT element: "${a.t.a}" is ${an(nameOf(el))}`);
+  if (!is(el, 'select')) return fail('invalid_value', `Element is not a SELECT element: "${a.t.a}" is ${an(nameOf(el))}${opens(el) ? '; click it, then its option' : ''}`);
   why.e = disabledBecause(el);
   if (why.e) return undefined;
   const options = [...el.options];

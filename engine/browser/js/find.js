@@ -179,14 +179,15 @@ const seen = async (look) => {
 };
 
 // Calls f with the first match of a.t as soon as there is one. f gives a reply,
-// or undefined with why.e set when the element is there but not ready.
-const withFirst = async (a, f) => {
+// or undefined with why.e set when the element is there but not ready. Where nothing
+// matches, none may give one.
+const withFirst = async (a, f, none = () => undefined) => {
   if (!(await settle(a))) return { n: true };
   const why = {}, since = now();
   const r = await until(a.ms, async () => {
     delete why.e; delete why.c; delete why.el;
     const list = search(a.t, a.in, why, true);
-    if (!list || !list.length) return undefined;
+    if (!list || !list.length) return none();
     const el = list.find(isElement);
     if (!el) throw new Fault('invalid_value', `"${a.t.a}" gives text or attributes, not elements`);
     why.el = el;
