@@ -47,12 +47,29 @@ const isChecked = (c) => (is(c, 'input') && !speaking.has(c) ? c.checked : said(
 // and what it draws is what it says.
 const saidBefore = new WeakMap(), speaking = new WeakSet();
 
-// What stands for a box that nobody can see: the nearest element around it that can
+// What is drawn so that nobody sees it: transparent, or cut down to a dot for screen
+// readers.
+const invisible = (el, s) => {
+  if (s.opacity === '0') return true;
+  if (s.position !== 'absolute' && s.position !== 'fixed') return false;
+  const r = dom.rect(el);
+  return r.width <= 1 && r.height <= 1 && clips(s) || /^inset\((50|100)%/.test(s.clipPath) || /^rect\((0px|1px),? (0px|1px),? (0px|1px),? (0px|1px)\)$/.test(s.clip);
+};
+// hiddenAway reports whether a control cannot be seen, or what is right around it: the page
+// draws something else in its place.
+const hiddenAway = (el) => {
+  if (unseen(el) || invisible(el, styleOf(el))) return true;
+  const n = above(el);
+  return !!n && isElement(n) && invisible(n, styleOf(n));
+};
+const isSeen = (n) => hiddenBecause(n) === '' && !hiddenAway(n);
+
+// What stands for a control that nobody can see: the nearest element around it that can
 // be seen and holds no other, or else the one that was named.
-const standsFor = (c, el, seen) => {
+const standsFor = (c, el) => {
   let n = above(c);
-  for (let i = 0; i < 2 && n && isElement(n) && query(n, 'css', 'input,button,select,textarea').length === 1; i++, n = above(n)) if (seen(n)) return n;
-  return seen(el) ? el : c;
+  for (let i = 0; i < 2 && n && isElement(n) && query(n, 'css', 'input,button,select,textarea').length === 1; i++, n = above(n)) if (isSeen(n)) return n;
+  return isSeen(el) ? el : c;
 };
 const noCheckbox = (a, el, why) => {
   why.e = `is ${an(nameOf(el))}, not a checkbox, a radio button or a switch`;
@@ -70,12 +87,11 @@ T.check = (a) => {
     if (!a.want && is(c, 'input') && dom.inputType(c) === 'radio') return fail('invalid_value', `Element "${a.t.a}" is a radio button: it is unchecked by checking another`);
     why.e = disabledBecause(c);
     if (why.e) return undefined;
-    const seen = (n) => hiddenBecause(n) === '' && !unseen(n);
-    const label = [...(c.labels || [])].find(seen);
+    const label = [...(c.labels || [])].find(isSeen);
     saidBefore.set(c, said(c));
     item = items.includes(dom.attribute(c, 'role')) ? c : null;
-    if (!label && hiddenBecause(c) !== '') return look(standsFor(c, el, seen), why, leadsElsewhere);
-    return look(!label || seen(c) && inReach(c) ? c : label, why, leadsElsewhere);
+    if (!label && hiddenBecause(c) !== '') return look(standsFor(c, el), why, leadsElsewhere);
+    return look(!label || isSeen(c) && inReach(c) ? c : label, why, leadsElsewhere);
   });
 };
 

@@ -34,12 +34,15 @@ T.dragged = (a) => {
 let lifted = null; // the last dragstart event
 let unlift = () => {};
 
+// heldBy is what is taken of a control: the thumb of a slider whose own is hidden in it.
+const heldBy = (el) => (is(el, 'input') && hiddenAway(el) && !(intoView(el), reach(el).p) ? standsFor(el, el) : el);
+
 // T.lift({t, in, ms, at, again}): the point where an element is taken, as T.point gives
 // it. Whether the browser drags it from then on is kept.
 T.lift = (a) => {
   const look = pointer(a);
   return withAimed(a, async (el, why) => {
-    const r = await look(el, why);
+    const r = await look(heldBy(el), why);
     if (!r?.v || r.v.covered || r.v.aside) return r;
     unlift();
     lifted = null;

@@ -18,14 +18,6 @@ const addShown = (out, s) => {
   out.space = false;
   out.text += s;
 };
-// What is drawn so that nobody sees it: transparent, or cut down to a dot for screen
-// readers.
-const invisible = (el, s) => {
-  if (s.opacity === '0') return true;
-  if (s.position !== 'absolute' && s.position !== 'fixed') return false;
-  const r = dom.rect(el);
-  return r.width <= 1 && r.height <= 1 && clips(s) || /^inset\((50|100)%/.test(s.clipPath) || /^rect\((0px|1px),? (0px|1px),? (0px|1px),? (0px|1px)\)$/.test(s.clip);
-};
 const blockLike = /^(block|flex|grid|list-item|flow-root|table|table-caption|table-row|table-row-group|table-header-group|table-footer-group)$/;
 const showInto = (el, out, depth = 0) => {
   if (depth > 600) { addShown(out, tidy(dom.text(el))); return; } // no person nests so deep
