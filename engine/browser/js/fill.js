@@ -186,12 +186,19 @@ T.fill = (a) => {
 // leaves reports whether what covers an element may be about to go: menus and dialogs
 // fade out when they are closed, and what lies behind them is free a little later.
 const leaves = (cover, el) => dom.animations(dom.doc(cover)).some((x) => x.playState === 'running' && x.effect?.target && within(cover, x.effect.target) && !within(el, x.effect.target));
+// instead is what else is done with what holds no text, by the role that a page gives it.
+const instead = (el) => {
+  const role = dom.attribute(el, 'role');
+  if (role === 'slider') return '; press its arrow keys, or drag it';
+  if (['checkbox', 'switch', 'radio'].includes(role)) return '; use check or uncheck';
+  return role === 'combobox' ? '; click it, then its option' : '';
+};
 const readyToFill = async (a, waits, over, host, why) => {
   if (!attached(host)) return undefined;
   const el = fieldIn(host);
   if (!el) {
     const n = fieldsIn(host).length;
-    why.e = `is ${an(nameOf(host))}: fill needs an input, a textarea or something editable` + (n ? `, one of the ${n} that are in it` : '');
+    why.e = `is ${an(nameOf(host))}: fill needs an input, a textarea or something editable` + (n ? `, one of the ${n} that are in it` : instead(host));
     return !unmade(host) ? fail('invalid_value', `Element "${a.t.a}" ${why.e}`) : undefined;
   }
   const kind = is(el, 'input') ? dom.inputType(el) : '';
