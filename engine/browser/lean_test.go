@@ -1,9 +1,21 @@
 package browser
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
+
+// pageFiles are the files of all parts.
+var pageFiles = []string{
+	coreJS, settleJS, findJS, firstJS,
+	seekJS, readJS, pageJS, calmJS, rehearseJS,
+	reachJS, placeJS, freeJS, standinJS, guardJS, fillJS, takenJS, actJS,
+	findbyJS, viewJS, chooseJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS,
+	eachJS, rolesJS, pointingJS, statesJS, shownJS, nearJS,
+	refsJS, saidJS, treeJS, distilJS,
+	markdownJS, tablesJS, aboutPageJS, typedJS, schemaJS,
+}
 
 // TestLean keeps the page script small without changing what it says.
 func TestLean(t *testing.T) {
@@ -16,7 +28,7 @@ func TestLean(t *testing.T) {
 			t.Fatalf("the page script has %q, which is not ASCII", r)
 		}
 	}
-	for _, f := range []string{coreJS, settleJS, findJS, firstJS, seekJS, reachJS, readJS, pageJS, calmJS, rehearseJS, placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, chooseJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS, markdownJS, tablesJS, aboutPageJS, typedJS, schemaJS} {
+	for _, f := range pageFiles {
 		for line := range strings.Lines(f) {
 			if strings.Count(line, "`")%2 == 1 {
 				t.Errorf("a text spans lines, which lean would change: %s", line)
@@ -27,6 +39,24 @@ func TestLean(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestNamesAreUnique: the parts are scripts of one world. One that declares a name of
+// another does not run where that one has.
+func TestNamesAreUnique(t *testing.T) {
+	declared := regexp.MustCompile(`(?m)^(?:const|let|class|function) (\w+)`)
+	seen := map[string]int{}
+	for i, file := range pageFiles {
+		for _, m := range declared.FindAllStringSubmatch(file, -1) {
+			if at, ok := seen[m[1]]; ok {
+				t.Errorf("%s is declared in the files %d and %d", m[1], at, i)
+			}
+			seen[m[1]] = i
+		}
+	}
+	if len(seen) < 500 {
+		t.Errorf("%d names", len(seen))
 	}
 }
 

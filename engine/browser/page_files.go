@@ -51,6 +51,8 @@ var (
 	findbyJS string
 	//go:embed js/view.js
 	viewJS string
+	//go:embed js/standin.js
+	standinJS string
 	//go:embed js/guard.js
 	guardJS string
 	//go:embed js/fill.js

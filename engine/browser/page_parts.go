@@ -19,7 +19,7 @@ var (
 	})
 	common = partOf(&seekJS, &readJS, &pageJS, &calmJS, &rehearseJS)
 	whole  = newPart(func() string { return ground.script() + common.script() })
-	hands  = partOf(&reachJS, &placeJS, &freeJS, &guardJS, &fillJS, &takenJS, &actJS)
+	hands  = partOf(&reachJS, &placeJS, &freeJS, &standinJS, &guardJS, &fillJS, &takenJS, &actJS)
 	// tools are what the hands need for less frequent actions.
 	tools = partOf(&findbyJS, &viewJS, &chooseJS, &selectionJS, &dropJS, &conditionsJS, &foreachJS, &outwardJS)
 	eyes  = partOf(&eachJS, &rolesJS, &pointingJS, &statesJS, &shownJS, &nearJS)

@@ -7,7 +7,13 @@
 // element, with force, the reply says so: {covered: name}. An element that keeps
 // running away from the pointer asks for that to be moved: {aside: true}. See
 // withAimed for again.
-T.point = (a) => { const look = pointer(a); return withAimed(a, look); };
+T.point = (a) => {
+  const look = pointer(a);
+  return withAimed(a, (el, why) => {
+    const what = a.guard ? clickedFor(el) : el;
+    return look(what, why, what === el ? undefined : leads);
+  });
+};
 
 // pointer looks for a point of an element, again and again until there is one.
 const pointer = (a) => {

@@ -47,30 +47,6 @@ const isChecked = (c) => (is(c, 'input') && !speaking.has(c) ? c.checked : said(
 // and what it draws is what it says.
 const saidBefore = new WeakMap(), speaking = new WeakSet();
 
-// What is drawn so that nobody sees it: transparent, or cut down to a dot for screen
-// readers.
-const invisible = (el, s) => {
-  if (s.opacity === '0') return true;
-  if (s.position !== 'absolute' && s.position !== 'fixed') return false;
-  const r = dom.rect(el);
-  return r.width <= 1 && r.height <= 1 && clips(s) || /^inset\((50|100)%/.test(s.clipPath) || /^rect\((0px|1px),? (0px|1px),? (0px|1px),? (0px|1px)\)$/.test(s.clip);
-};
-// hiddenAway reports whether a control cannot be seen, or what is right around it: the page
-// draws something else in its place.
-const hiddenAway = (el) => {
-  if (unseen(el) || invisible(el, styleOf(el))) return true;
-  const n = above(el);
-  return !!n && isElement(n) && invisible(n, styleOf(n));
-};
-const isSeen = (n) => hiddenBecause(n) === '' && !hiddenAway(n);
-
-// What stands for a control that nobody can see: the nearest element around it that can
-// be seen and holds no other, or else the one that was named.
-const standsFor = (c, el) => {
-  let n = above(c);
-  for (let i = 0; i < 2 && n && isElement(n) && query(n, 'css', 'input,button,select,textarea').length === 1; i++, n = above(n)) if (isSeen(n)) return n;
-  return isSeen(el) ? el : c;
-};
 const noCheckbox = (a, el, why) => {
   why.e = `is ${an(nameOf(el))}, not a checkbox, a radio button or a switch`;
   return unmade(el) ? undefined : fail('invalid_value', `Element "${a.t.a}" ${why.e}`);
@@ -114,13 +90,13 @@ T.checked = (a) => {
 
 const short = (s) => upTo(s.trim().replace(/\s+/g, ' '), 40);
 
-// opens reports whether an element is said to open a list that the page draws itself.
-const opens = (el) => dom.attribute(el, 'role') === 'combobox' || ['listbox', 'menu', 'true'].includes(dom.attribute(el, 'aria-haspopup'));
+// opensList reports whether an element is said to open a list that the page draws itself.
+const opensList = (el) => dom.attribute(el, 'role') === 'combobox' || ['listbox', 'menu', 'true'].includes(dom.attribute(el, 'aria-haspopup'));
 
 // T.select({t, in, ms, by, value}): selects an option of a select element.
 T.select = (a) => withFirst(a, (host, why) => {
   const el = is(host, 'label') && host.control ? host.control : host;
-  if (!is(el, 'select')) return fail('invalid_value', `Element is not a SELECT element: "${a.t.a}" is ${an(nameOf(el))}${opens(el) ? '; click it, then its option' : ''}`);
+  if (!is(el, 'select')) return fail('invalid_value', `Element is not a SELECT element: "${a.t.a}" is ${an(nameOf(el))}${opensList(el) ? '; click it, then its option' : ''}`);
   why.e = disabledBecause(el);
   if (why.e) return undefined;
   const options = [...el.options];

@@ -64,13 +64,6 @@ const expectant = (ms) => {
   };
 };
 
-// unseen reports whether people cannot see an element that is laid out: it is
-// transparent, or the one pixel that is left for programs that read pages aloud.
-const unseen = (el) => {
-  const r = dom.rect(el);
-  return styleOf(el).opacity === '0' || r.width <= 1 || r.height <= 1;
-};
-
 // handsOn reports whether a field only hands its keys on to an editor that keeps
 // and draws the text itself: nobody sees what is in such a text area, which is a
 // part of the text or nothing.

@@ -5,7 +5,7 @@
 
 const given = new Map(); // by number: what it stands for
 const numberIn = new WeakMap(); // the number that an element has now
-let ofDocument = null; // a weak reference to the document of the last one: many share it
+let ofPage = null; // a weak reference to the document of the last one: many share it
 let freeNumber = 1;
 
 // What tells one place of an element from another: the containers around it, by role
@@ -90,8 +90,8 @@ const referTo = (el, role, name, where, only, acts) => {
   const says = acts ? saysOf(el, role, name) : '', number = numberIn.get(el), has = given.get(number);
   if (has && has.role === role && has.name === name && has.says === says) { has.where = where; has.only = only; return number; }
   const n = freeNumber++, doc = dom.doc(el);
-  if (ofDocument?.deref() !== doc) ofDocument = new WeakRef(doc);
-  given.set(n, { el: new WeakRef(el), doc: ofDocument, role, name, says, acts, where, only });
+  if (ofPage?.deref() !== doc) ofPage = new WeakRef(doc);
+  given.set(n, { el: new WeakRef(el), doc: ofPage, role, name, says, acts, where, only });
   numberIn.set(el, n);
   return n;
 };
