@@ -185,8 +185,8 @@ func TestNothingGoesOnAfterATask(t *testing.T) {
 			_, base := serve(t, d.data, append(args, "--workers=1", "--allow-private")...)
 			token, other := d.says("token", "create", "--account=ada", "--plan=pro"), d.says("token", "create", "--account=bob", "--plan=pro")
 			site := newClinging(t)
-			status, got, err := post(base, token, `{"queueTimeout":20000,"timeout":30000,"actions":[{"open":"`+site.url+`/"},{"waitForElement":"body"},
-				{"evaluate":"for(let i=0;i<200&&document.title!='ready';i++)await new Promise(r=>setTimeout(r,50));await new Promise(r=>setTimeout(r,300));return document.title"}]}`)
+			status, got, err := post(base, token, `{"queueTimeout":20000,"timeout":60000,"config":{"actionTimeout":45000},"actions":[{"open":"`+site.url+`/"},{"waitForElement":"body"},
+				{"evaluate":"for(let i=0;i<800&&document.title!='ready';i++)await new Promise(r=>setTimeout(r,50));await new Promise(r=>setTimeout(r,300));return document.title"}]}`)
 			if err != nil || status != 200 || !read(t, got).Success || read(t, got).Data != "ready" {
 				t.Fatalf("the task: %d, %v: %s", status, err, got)
 			}
