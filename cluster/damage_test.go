@@ -176,34 +176,39 @@ func TestADamagedCopy(t *testing.T) {
 		t.Errorf("a record that was being written: %v", err)
 	}
 
+	comesBack := func(cfg member.Config, what string) *member.Member {
+		m := join(t, cfg)
+		ready(t, m)
+		soon(t, what, func() bool {
+			_, lags, err := askLags(t.Context(), s)
+			return err == nil && lags["n3"] == 0 && m.Whole()
+		})
+		return m
+	}
+
 	// What the engine makes of the blocks may be missing or broken: it makes it anew.
 	for _, lose := range []func(path string){func(path string) { gone(t, path) }, func(path string) { flip(t, path, 2) }} {
 		cfg := cfgs[2]
 		cfg.Dir = copied(t, whole)
 		lose(largest(t, cfg.Dir, "$G/streams/STORE/msgs/index.db"))
 		lose(largest(t, cfg.Dir, "$SYS/_js_/S-R3F-*/msgs/index.db"))
-		c = join(t, cfg)
-		ready(t, c)
-		soon(t, "it has all without it", func() bool {
-			_, lags, err := askLags(t.Context(), s)
-			return err == nil && lags["n3"] == 0 && c.Whole()
-		})
-		c.Close()
+		comesBack(cfg, "it has all without it").Close()
 	}
 
 	// A stop while the engine deletes what it has purged, and a kill while it purges.
-	purged := filepath.Join(filepath.Dir(largest(t, whole, "$SYS/_js_/_meta_/meta.inf")), "__msgs__")
+	purged := filepath.Join("jetstream", "$SYS", "_js_", "_meta_", "__msgs__")
 	late := copied(t, whole)
-	fill(t, filepath.Join(late, strings.TrimPrefix(purged, whole)))
+	fill(t, filepath.Join(late, purged))
 	all, err := damage.ListFiles(late)
-	if want, _ := damage.ListFiles(whole); err != nil || !maps.Equal(all, want) {
+	want, e := damage.ListFiles(whole)
+	if err := errors.Join(err, e); err != nil || !maps.Equal(all, want) {
 		t.Errorf("what is being deleted is listed: %v %v", all, err)
 	}
 	marks, err := damage.ReadMarks(late)
 	if err != nil || marks.Files == nil {
 		t.Fatalf("the marks of a stop: %v %v", marks, err)
 	}
-	marks.Files[filepath.Join("jetstream", "$SYS", "_js_", "_meta_", "__msgs__", "1.blk")] = "7" // as earlier releases do
+	marks.Files[filepath.Join(purged, "1.blk")] = "7" // as earlier releases do
 	if err := errors.Join(marks.Write(late), damage.Inspect(late)); err != nil {
 		t.Errorf("what was being deleted: %v", err)
 	}
@@ -215,21 +220,10 @@ func TestADamagedCopy(t *testing.T) {
 	fill(t, filepath.Join(filepath.Dir(log), "__msgs__"))
 	cfg := cfgs[2]
 	cfg.Dir = halfway
-	c = join(t, cfg)
-	ready(t, c)
-	soon(t, "it has all after a purge that was broken off", func() bool {
-		_, lags, err := askLags(t.Context(), s)
-		return err == nil && lags["n3"] == 0 && c.Whole()
-	})
-	c.Close()
+	comesBack(cfg, "it has all after a purge that was broken off").Close()
 
 	gone(t, whole)
-	c = join(t, cfgs[2])
-	ready(t, c)
-	soon(t, "it has all again", func() bool {
-		_, lags, err := askLags(t.Context(), s)
-		return err == nil && lags["n3"] == 0 && c.Whole()
-	})
+	c = comesBack(cfgs[2], "it has all again")
 	a.Close() // so that it has to be one of the two that are needed
 	s = openStore(t, c)
 	for i := range acked {

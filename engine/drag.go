@@ -89,8 +89,10 @@ func (v carry) drag(ctx context.Context, r *Run, s *Step) (err error) {
 	if at := placed(s, "at"); at != nil {
 		arg["at"] = at
 	}
-	if err := v.bring(ctx, r, s); err != nil {
-		return err
+	if v.by == nil { // pages drop what they drag when they are scrolled under the pointer
+		if err := r.page.ask(ctx, s, "bring", v.onto, nil, nil); err != nil {
+			return err
+		}
 	}
 	from, err := r.pointer.aim(ctx, s, "lift", v.what, arg)
 	if err != nil {
@@ -113,7 +115,7 @@ func (v carry) drag(ctx context.Context, r *Run, s *Step) (err error) {
 		r.page.input = sentAct
 	}()
 	if held := own(s, "hold", time.Duration(0)); held > 0 {
-		if err := t.Input.Hold(ctx, held); err != nil {
+		if err := r.sleep(ctx, held); err != nil {
 			return err
 		}
 	}
@@ -167,19 +169,6 @@ func (v carry) drag(ctx context.Context, r *Run, s *Step) (err error) {
 		r.warn("%q did not accept what was dragged onto it", v.onto.String())
 	}
 	return err
-}
-
-// bring scrolls to where an element is dragged, if that is there already: pages drop what
-// they drag when they are scrolled under the pointer.
-func (v carry) bring(ctx context.Context, r *Run, s *Step) error {
-	if v.by != nil {
-		return nil
-	}
-	var shown bool
-	if err := r.page.ask(ctx, s, "visible", v.onto, nil, &shown); err != nil || !shown {
-		return err
-	}
-	return r.page.ask(ctx, s, "scrollTo", v.onto, map[string]any{"block": "nearest"}, nil)
 }
 
 // spot is where what was taken at a point is let go.

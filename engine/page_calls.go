@@ -144,7 +144,7 @@ var aims = map[string]bool{"point": true, "fill": true, "focus": true, "check": 
 // reads are the functions of the page script that only look.
 var reads = map[string]bool{
 	"find": true, "byText": true, "byAttribute": true, "text": true, "html": true, "attr": true, "value": true, "extract": true, "exists": true, "property": true,
-	"visible": true, "count": true, "about": true, "pager": true, "await": true, "shown": true, "snapshot": true,
+	"visible": true, "bring": true, "count": true, "about": true, "pager": true, "await": true, "shown": true, "snapshot": true,
 	"markdown": true, "links": true, "table": true, "facts": true, "records": true,
 }
 

@@ -76,9 +76,6 @@ func (in *Input) mouseDown(kind input.DispatchMouseEventType, p Point, buttons i
 	return in.tab.s.send(input.CommandDispatchMouseEvent, e)
 }
 
-// Hold lets the pointer rest where it is.
-func (in *Input) Hold(ctx context.Context, d time.Duration) error { return pause(ctx, d) }
-
 // Drag moves the pointer along a path while the button is down. The page sees each
 // move: of those that come together it would see only the last.
 func (in *Input) Drag(ctx context.Context, path ...Point) error {

@@ -90,13 +90,10 @@ T.checked = (a) => {
 
 const short = (s) => upTo(s.trim().replace(/\s+/g, ' '), 40);
 
-// opensList reports whether an element is said to open a list that the page draws itself.
-const opensList = (el) => dom.attribute(el, 'role') === 'combobox' || ['listbox', 'menu', 'true'].includes(dom.attribute(el, 'aria-haspopup'));
-
 // T.select({t, in, ms, by, value}): selects an option of a select element.
 T.select = (a) => withFirst(a, (host, why) => {
   const el = is(host, 'label') && host.control ? host.control : host;
-  if (!is(el, 'select')) return fail('invalid_value', `Element is not a SELECT element: "${a.t.a}" is ${an(nameOf(el))}${opensList(el) ? '; click it, then its option' : ''}`);
+  if (!is(el, 'select')) return fail('invalid_value', `Element is not a SELECT element: "${a.t.a}" is ${an(nameOf(el))}${instead(el)}`);
   why.e = disabledBecause(el);
   if (why.e) return undefined;
   const options = [...el.options];
@@ -171,12 +168,23 @@ T.fileInput = (a) => withFirst(a, (el, why) => {
 T.scrollTo = (a) => withFirst(a, async (el, why) => {
   why.e = hiddenBecause(el);
   if (why.e) return undefined;
-  for (let n = el; n; n = viewOf(n) === window ? null : viewOf(n).frameElement) {
-    dom.scrollIntoView(n, { block: n === el ? a.block : 'nearest', inline: 'nearest', behavior: 'instant' });
-  }
+  scrollAll(el, a.block);
   await frame(); // what the page loads when it is scrolled there is asked for by then
   return done;
 });
+const scrollAll = (el, block) => {
+  for (let n = el; n; n = viewOf(n) === window ? null : viewOf(n).frameElement) {
+    dom.scrollIntoView(n, { block: n === el ? block : 'nearest', inline: 'nearest', behavior: 'instant' });
+  }
+};
+
+// T.bring({t, in, ms}): scrolls the first match into view if it can be seen by now. What is
+// not there is not waited for.
+T.bring = async (a) => {
+  const r = await looksAt(a, ([el]) => { if (el && hiddenBecause(el) === '') scrollAll(el, 'nearest'); });
+  await frame(); // the page has heard of it by then
+  return r;
+};
 
 // T.hasFocus(): the name of what the keys go to, or null where nothing has the focus.
 T.hasFocus = async (a) => {

@@ -179,12 +179,13 @@ T.fill = (a) => {
 // leaves reports whether what covers an element may be about to go: menus and dialogs
 // fade out when they are closed, and what lies behind them is free a little later.
 const leaves = (cover, el) => dom.animations(dom.doc(cover)).some((x) => x.playState === 'running' && x.effect?.target && within(cover, x.effect.target) && !within(el, x.effect.target));
-// instead is what else is done with what holds no text, by the role that a page gives it.
+// instead is what is done with a control that the page draws itself, by the role that it
+// gives it.
 const instead = (el) => {
   const role = dom.attribute(el, 'role');
   if (role === 'slider') return '; press its arrow keys, or drag it';
   if (['checkbox', 'switch', 'radio'].includes(role)) return '; use check or uncheck';
-  return role === 'combobox' ? '; click it, then its option' : '';
+  return role === 'combobox' || dom.attribute(el, 'aria-haspopup') === 'listbox' ? '; click it, then its option' : '';
 };
 const readyToFill = async (a, waits, over, host, why) => {
   if (!attached(host)) return undefined;
