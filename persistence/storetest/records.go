@@ -198,10 +198,10 @@ func lists(t *testing.T, p *probe) {
 }
 
 func expires(t *testing.T, p *probe) {
-	when := time.Now().Add(150 * time.Millisecond)
 	ch := p.watch("")
-	rev := p.write(persistence.Write{Key: "k", Value: []byte("1"), Expires: when})
 	p.put("stays", "1")
+	when := time.Now().Add(150 * time.Millisecond)
+	rev := p.write(persistence.Write{Key: "k", Value: []byte("1"), Expires: when})
 	if time.Now().Before(when.Add(-20 * time.Millisecond)) {
 		p.get("k")
 	}
