@@ -108,6 +108,26 @@ func always(body string) func(http.ResponseWriter, *http.Request, map[string]any
 	return func(w http.ResponseWriter, r *http.Request, _ map[string]any) { fmt.Fprint(w, body) }
 }
 
+// TestLooksNeedNoSession: a list without a session is looked at in one that is closed right
+// after. Where the account may hold no more of them, the list runs all the same.
+func TestLooksNeedNoSession(t *testing.T) {
+	for _, code := range []string{"session_limit", "plan_required"} {
+		s := newServer(t, func(w http.ResponseWriter, _ *http.Request, body map[string]any) {
+			if body["session"] != nil {
+				w.WriteHeader(http.StatusTooManyRequests)
+				fmt.Fprintf(w, `{"success":false,"error":"no more","code":%q}`, code)
+				return
+			}
+			fmt.Fprint(w, `{"success":true,"taskId":"task_1","steps":[{"actionPath":"0","action":"open","success":true},
+				{"actionPath":"1","action":"snapshot","success":true,"result":{"snapshot":"- button \"Buy\" [ref=e1]"}}]}`)
+		}, Policy{})
+		text, res := s.call(t, "run", `{"actions":[{"open":"https://shop.test/"}],"snapshot":"interactive"}`)
+		if res.IsError || !strings.Contains(text, `button "Buy" [ref=e1]`) {
+			t.Errorf("%s: %q", code, text)
+		}
+	}
+}
+
 func TestRunReadsAnswers(t *testing.T) {
 	s := newServer(t, always(`{"success":true,"taskId":"task_1","sessionId":"sess_1","duration":812,"data":"x",
 		"steps":[{"actionPath":"0","action":"open","success":true,"result":{"success":true}},{"actionPath":"1","action":"getText","success":true,"result":"Products <b>"}],

@@ -70,7 +70,7 @@ func (c *call) run(ctx context.Context, actions []json.RawMessage, a *runArgumen
 	if err != nil {
 		return nil, err
 	}
-	if alone && o.Code == "plan_required" {
+	if alone && (o.Code == "plan_required" || o.Code == "session_limit") { // nothing has run: it goes without looking after a failure
 		alone, t.Session = false, nil
 		if o, err = c.start(ctx, t); err != nil {
 			return nil, err
