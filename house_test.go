@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"troupe/testkit/need"
 )
 
 // A floor is a package and what it stands on: the packages of the house that it
@@ -305,6 +307,7 @@ var machine = regexp.MustCompile(`(^|[^A-Za-z0-9._/-])/(root|work|home/[a-z]+)/`
 // TestNoMachinePaths: nothing that is committed names a folder of somebody's
 // machine.
 func TestNoMachinePaths(t *testing.T) {
+	need.NoRace(t)
 	listed, err := exec.Command("git", "ls-files", "-z").Output()
 	if err != nil {
 		t.Skip("this is no checkout of git")

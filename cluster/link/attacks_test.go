@@ -15,6 +15,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/testkit/need"
 )
 
 // Attacks of one member, or faults of one, on the memory and the processor of
@@ -43,6 +44,7 @@ func allocated(f func()) uint64 {
 // whatever is in it and whichever length it says. It measures what the process
 // allocates, so nothing runs beside it.
 func TestAttackShortTextsLargeInMemory(t *testing.T) {
+	need.NoRace(t)
 	const size, most = 1 << 20, 48 << 20
 	list := func(field, element string) []byte {
 		n := size / (len(element) + 1)

@@ -13,6 +13,7 @@ import (
 
 	"troupe/persistence"
 	"troupe/testkit/golden"
+	"troupe/testkit/need"
 )
 
 var _ = flag.Bool("update", false, "add golden files of records whose shape has none; none is changed")
@@ -162,6 +163,7 @@ func TestFlowsAreMadeOfSteps(t *testing.T) {
 // TestValuesAreWholeWords: a value becomes a parameter where it is a word or a number of its
 // own.
 func TestValuesAreWholeWords(t *testing.T) {
+	need.NoRace(t)
 	params := []parameter{{name: "w", value: "blue lamp"}, {name: "q", value: "lamp"}, {name: "n", value: "17"}, {name: "z", value: "\u706f"}, {name: "e", value: "@b.test"}}
 	for text, want := range map[string]string{
 		"http://127.0.0.1:41771/17.html?a=17":      "http://127.0.0.1:41771/${n}.html?a=${n}",
