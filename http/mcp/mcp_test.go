@@ -170,6 +170,10 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 	if text, _ := s.call(t, "run", `{"actions":[{"clik":"#a"}]}`); !strings.Contains(text, "nothing has run") || !strings.Contains(text, `did you mean "click"?`) || strings.Contains(text, "<page-") {
 		t.Errorf("%q", text)
 	}
+	s = newServer(t, always(`{"success":false,"error":"No workers available: of 1 worker 1 is reserved","code":"no_worker_available"}`), Policy{})
+	if text, _ := s.call(t, "look", `{"url":"https://shop.test/"}`); !strings.Contains(text, "run in the session that you have, or close it") {
+		t.Errorf("a session has the only worker: %q", text)
+	}
 }
 
 // TestPagesCannotCloseTheirMarks: what a page writes stays between marks that it cannot

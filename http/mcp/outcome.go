@@ -132,7 +132,9 @@ func next(code string) string {
 		return "This session has ended or is not yours: begin again with session \"new\"."
 	case "session_limit":
 		return "Close a session that is no longer needed: session list, then close."
-	case "no_worker_available", "worker_busy", "worker_reserved", "worker_offline", "too_many_waiting", "rate_limited":
+	case "no_worker_available": // the error says how many are reserved: a session has one until it is closed
+		return "Try the same call again in some seconds. If workers are reserved: run in the session that you have, or close it (session list, then close)."
+	case "worker_busy", "worker_reserved", "worker_offline", "too_many_waiting", "rate_limited":
 		return "Try the same call again in some seconds."
 	case "task_timeout":
 		return "Send fewer actions, or a longer timeout, or background true."
