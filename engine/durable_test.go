@@ -88,6 +88,36 @@ func TestReferencesBecomeSelectorsThatLast(t *testing.T) {
 	}
 }
 
+// TestWhatLastsIsWhatAPersonWrote: elements without a role or a name are found again by
+// their words, or by a class that somebody has written, rather than by their place.
+func TestWhatLastsIsWhatAPersonWrote(t *testing.T) {
+	t.Parallel()
+	s := script{pages: map[string][]byte{"/a.html": []byte(`<!doctype html><style>div{cursor:pointer}input{width:90px}</style>
+		<div>Export <b>all</b></div><div>Twice</div><div>Twice</div><ul><li style="cursor:pointer">Home<li>Away</ul>
+		<p><input class="css-abcdef is-open titlebar" value=v1><p><input class="titlebar-active css-abcxyz q7" value=v2><p><input class="note__field focus" value=v3><p><input class=note value=v4><p><input class=note value=v5>`)}}
+	base, _ := s.server(t)
+	in := newInstance(t)
+	var v struct{ Snapshot string }
+	if err := json.Unmarshal(playSteps(t, in, `[{"open":"`+base+`/a.html"},{"snapshot":true}]`).Data, &v); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		": Export": `{"text":"Export all","exact":true}`, ": Home": `{"text":"Home","exact":true}`, ": Twice": `"div:nth-of-type(2)"`,
+		": v1": `"input.titlebar"`, ": v2": `"p:nth-of-type(2) > input"`, ": v3": `"input.note__field"`, ": v5": `"p:nth-of-type(5) > input"`,
+	} {
+		i := strings.Index(v.Snapshot, line)
+		at := strings.LastIndex(v.Snapshot[:max(i, 0)], "[ref=")
+		if i < 0 || at < 0 {
+			t.Fatalf("nothing has a reference like %q in\n%s", line, v.Snapshot)
+		}
+		ref, _, _ := strings.Cut(v.Snapshot[at+5:], "]")
+		o := playSteps(t, in, `[{"click":"@`+ref+`"}]`)
+		if got := string(o.Steps[0].Selectors["@"+ref].Selector); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+}
+
 // TestReferencesGoOnInASession: numbers go on from one request of a session to the next,
 // also where the session goes on in another browser.
 func TestReferencesGoOnInASession(t *testing.T) {

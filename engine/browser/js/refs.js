@@ -196,10 +196,17 @@ const lastingChoices = function* (el, role, name) {
       if (words) yield { ...own, within: { role: as, hasText: words } };
     }
   }
+  const text = named || is(el, 'input', 'textarea', 'select') ? '' : tidy(dom.text(el).slice(0, 200));
+  if (text !== '' && text.length <= 80) yield { text, exact: true };
   if (id) yield '#' + CSS.escape(id);
   const form = attr(el, 'name');
   if (form) yield `${dom.tag(el)}[name="${CSS.escape(form)}"]`;
+  for (const c of (attr(el, 'class') ?? '').split(/\s+/)) if (wordsOfClass.test(c) && !passingClass.test(c)) yield `${dom.tag(el)}.${c}`;
 };
+// A class that somebody has written is words in lower case. Those that tools make have
+// digits, capital letters or a known beginning, and others say only how the element is now.
+const wordsOfClass = /^(?!(?:css|sc|jss|jsx|svelte|ng|emotion|makestyles)-)[a-z]{2,}(?:[-_]{1,2}[a-z]+)*$/;
+const passingClass = /(?:^|[-_])(?:active|focus|focused|visible|hover|hovered|selected|checked|open|opened|closed|current|disabled|enabled|hidden|shown|show|invalid|valid|error|dirty|touched|pristine|loading|loaded|empty|first|last|odd|even|in|out|on|off)$|^(?:is|has|was)-/;
 // pathTo is the shortest way of tags and places that leads to an element alone.
 const pathTo = (el) => {
   const doc = dom.doc(el), parts = [];
