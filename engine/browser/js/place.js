@@ -215,13 +215,19 @@ const unreachable = (el) => {
   const s = styleOf(page);
   return s.direction !== 'rtl' && !s.writingMode.endsWith('-rl');
 };
+// intoView scrolls an element into view, and reports whether it had to. The page hears of
+// that in the next frame: until then it is not at rest.
 const intoView = (el) => {
   if (is(el, 'area') && pictureOf(el)) el = pictureOf(el);
-  if (!inView(el) && !unreachable(el)) dom.scrollIntoView(el, { block: 'center', inline: 'center', behavior: 'instant' });
+  let scrolled = false;
+  const to = (n, at) => { dom.scrollIntoView(n, { block: at, inline: at, behavior: 'instant' }); scrolled = true; };
+  if (!inView(el) && !unreachable(el)) to(el, 'center');
   for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) {
     const f = w.frameElement;
-    if (!inView(f) && !inView(el)) { dom.scrollIntoView(f, { block: 'center', inline: 'center', behavior: 'instant' }); dom.scrollIntoView(el, { block: 'nearest', inline: 'nearest', behavior: 'instant' }); }
+    if (!inView(f) && !inView(el)) { to(f, 'center'); to(el, 'nearest'); }
   }
+  if (scrolled) stir();
+  return scrolled;
 };
 
 // placeIntoView scrolls what is around an element until a place in it can be seen.
@@ -258,9 +264,11 @@ const still = async (el) => {
 // that has an end: the window is not to run after it.
 const slides = (el) => !calm(el) && !inView(el) && animations(el).some((x) => Number.isFinite(x.effect.getComputedTiming().endTime));
 
-// scrolledTo scrolls to an element. False: it moves.
+// scrolledTo scrolls to an element. False: it moves. A page that draws what is in view, such
+// as a long table, draws it anew once it has heard of the scrolling, and takes no press for
+// what it believes before.
 const scrolledTo = async (el) => {
   if (slides(el) && !(await still(el))) return false;
-  intoView(el);
+  if (intoView(el)) await frame();
   return still(el);
 };
