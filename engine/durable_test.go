@@ -94,7 +94,8 @@ func TestWhatLastsIsWhatAPersonWrote(t *testing.T) {
 	t.Parallel()
 	s := script{pages: map[string][]byte{"/a.html": []byte(`<!doctype html><style>div{cursor:pointer}input{width:90px}</style>
 		<div>Export <b>all</b></div><div>Twice</div><div>Twice</div><ul><li style="cursor:pointer">Home<li>Away</ul>
-		<p><input class="css-abcdef is-open titlebar" value=v1><p><input class="titlebar-active css-abcxyz q7" value=v2><p><input class="note__field focus" value=v3><p><input class=note value=v4><p><input class=note value=v5>`)}}
+		<p><input class="css-abcdef is-open titlebar" value=v1><p><input class="titlebar-active css-abcxyz q7" value=v2><p><input class="note__field focus" value=v3><p><input class=note value=v4><p><input class=note value=v5>
+		<section id=el-id-4932-64><input value=v6></section><section id=r-x><i id=:r1:><input value=v7></i></section><p class="low is-on"><input class=q7 value=v8></p><p id=row-17><b><input value=v9></b>`)}}
 	base, _ := s.server(t)
 	in := newInstance(t)
 	var v struct{ Snapshot string }
@@ -104,6 +105,7 @@ func TestWhatLastsIsWhatAPersonWrote(t *testing.T) {
 	for line, want := range map[string]string{
 		": Export": `{"text":"Export all","exact":true}`, ": Home": `{"text":"Home","exact":true}`, ": Twice": `"div:nth-of-type(2)"`,
 		": v1": `"input.titlebar"`, ": v2": `"p:nth-of-type(2) > input"`, ": v3": `"input.note__field"`, ": v5": `"p:nth-of-type(5) > input"`,
+		": v6": `"section:nth-of-type(1) > input"`, ": v7": `"i > input"`, ": v8": `"p.low > input"`, ": v9": `"b > input"`,
 	} {
 		i := strings.Index(v.Snapshot, line)
 		at := strings.LastIndex(v.Snapshot[:max(i, 0)], "[ref=")

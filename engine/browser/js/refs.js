@@ -169,6 +169,8 @@ const lasting = (el) => {
   for (const s of lastingChoices(el, role, name)) if (alone(s)) return s;
   const css = pathTo(el);
   if (alone(css)) return css;
+  const id = attr(el, 'id');
+  if (id && alone('#' + CSS.escape(id))) return '#' + CSS.escape(id);
   const tag = dom.tag(el), at = targetsOf(doc, tag).indexOf(el);
   return { selector: tag, nth: Math.max(0, at) };
 };
@@ -183,7 +185,7 @@ const lastingChoices = function* (el, role, name) {
   const placeholder = attrText(el, 'placeholder');
   if (placeholder) yield { placeholder, exact: true };
   const id = attr(el, 'id');
-  if (id && /^[A-Za-z][A-Za-z_-]*$/.test(id)) yield '#' + CSS.escape(id); // others may be made anew each time
+  if (id && /^[A-Za-z][A-Za-z_-]*$/.test(id)) yield '#' + CSS.escape(id);
   if (named || ariaRoles.has(role) && role !== 'generic') {
     const own = named ? { role, name, exact: true } : { role };
     for (let n = above(el), k = 0; n && isElement(n) && k < 5; n = above(n)) {
@@ -198,23 +200,33 @@ const lastingChoices = function* (el, role, name) {
   }
   const text = named || is(el, 'input', 'textarea', 'select') ? '' : tidy(dom.text(el).slice(0, 200));
   if (text !== '' && text.length <= 80) yield { text, exact: true };
-  if (id) yield '#' + CSS.escape(id);
+  if (id && !madeAnew.test(id)) yield '#' + CSS.escape(id);
   const form = attr(el, 'name');
   if (form) yield `${dom.tag(el)}[name="${CSS.escape(form)}"]`;
-  for (const c of (attr(el, 'class') ?? '').split(/\s+/)) if (wordsOfClass.test(c) && !passingClass.test(c)) yield `${dom.tag(el)}.${c}`;
+  for (const c of classesWritten(el)) yield `${dom.tag(el)}.${c}`;
 };
+// An id with a long number, two numbers or other than words is one that a tool makes for
+// each load of the page.
+const madeAnew = /\d{4}|\d\D+\d|[^\p{L}\p{N}_.-]/u;
+const classesWritten = (el) => (attr(el, 'class') ?? '').split(/\s+/).filter((c) => wordsOfClass.test(c) && !passingClass.test(c));
 // A class that somebody has written is words in lower case. Those that tools make have
 // digits, capital letters or a known beginning, and others say only how the element is now.
 const wordsOfClass = /^(?!(?:css|sc|jss|jsx|svelte|ng|emotion|makestyles)-)[a-z]{2,}(?:[-_]{1,2}[a-z]+)*$/;
 const passingClass = /(?:^|[-_])(?:active|focus|focused|visible|hover|hovered|selected|checked|open|opened|closed|current|disabled|enabled|hidden|shown|show|invalid|valid|error|dirty|touched|pristine|loading|loaded|empty|first|last|odd|even|in|out|on|off)$|^(?:is|has|was)-/;
-// pathTo is the shortest way of tags and places that leads to an element alone.
+// amongSiblings says which of the elements with its tag in one element it is.
+const amongSiblings = (n, p) => {
+  const tag = CSS.escape(dom.tag(n)), same = p ? [...childrenOf(p)].filter((c) => dom.tag(c) === dom.tag(n)) : [n];
+  if (same.length === 1) return tag;
+  const only = classesWritten(n).find((c) => same.every((s) => s === n || !dom.matches(s, '.' + c)));
+  return only ? `${tag}.${only}` : `${tag}:nth-of-type(${same.indexOf(n) + 1})`;
+};
+// pathTo is the shortest way of tags, classes and places that leads to an element alone,
+// from the nearest id that stays.
 const pathTo = (el) => {
   const doc = dom.doc(el), parts = [];
   for (let n = el; n && isElement(n); n = above(n)) {
-    const id = attr(n, 'id'), p = dom.parent(n), same = p ? [...childrenOf(p)].filter((c) => dom.tag(c) === dom.tag(n)) : [n];
-    const own = n !== el && id && one(dom.root(n), '#' + CSS.escape(id)) === n ? '#' + CSS.escape(id) : CSS.escape(dom.tag(n)) + (same.length > 1 ? `:nth-of-type(${same.indexOf(n) + 1})` : '');
-    const inRoot = p && dom.type(p) === 11;
-    parts.unshift(own);
+    const id = attr(n, 'id'), p = dom.parent(n), inRoot = p && dom.type(p) === 11;
+    parts.unshift(n !== el && id && !madeAnew.test(id) && one(dom.root(n), '#' + CSS.escape(id)) === n ? '#' + CSS.escape(id) : amongSiblings(n, p));
     const css = parts.join('');
     try { const list = query(doc, 'css', css, false); if (list.length === 1 && list[0] === el) return css; } catch {}
     parts.unshift(inRoot ? ' ' : ' > ');
