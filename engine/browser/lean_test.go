@@ -13,7 +13,7 @@ var pageFiles = []string{
 	reachJS, placeJS, freeJS, standinJS, guardJS, fillJS, takenJS, actJS,
 	findbyJS, viewJS, chooseJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS,
 	eachJS, rolesJS, pointingJS, statesJS, shownJS, nearJS,
-	refsJS, saidJS, treeJS, distilJS,
+	refsJS, lastingJS, saidJS, treeJS, distilJS,
 	markdownJS, tablesJS, aboutPageJS, typedJS, schemaJS,
 }
 

@@ -99,6 +99,8 @@ var (
 	schemaJS string
 	//go:embed js/refs.js
 	refsJS string
+	//go:embed js/lasting.js
+	lastingJS string
 	//go:embed js/said.js
 	saidJS string
 	//go:embed js/tree.js

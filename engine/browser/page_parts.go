@@ -24,7 +24,7 @@ var (
 	tools = partOf(&findbyJS, &viewJS, &chooseJS, &selectionJS, &dropJS, &conditionsJS, &foreachJS, &outwardJS)
 	eyes  = partOf(&eachJS, &rolesJS, &pointingJS, &statesJS, &shownJS, &nearJS)
 	// survey is what a snapshot needs, and readers what reads a whole document.
-	survey  = partOf(&refsJS, &saidJS, &treeJS, &distilJS)
+	survey  = partOf(&refsJS, &lastingJS, &saidJS, &treeJS, &distilJS)
 	readers = partOf(&markdownJS, &tablesJS, &aboutPageJS, &typedJS, &schemaJS)
 )
 
