@@ -215,19 +215,20 @@ const unreachable = (el) => {
   const s = styleOf(page);
   return s.direction !== 'rtl' && !s.writingMode.endsWith('-rl');
 };
-// intoView scrolls an element into view, and reports whether it had to. The page hears of
-// that in the next frame: until then it is not at rest.
+// intoView scrolls an element into view, and reports whether that has moved it. The page
+// hears of it in the next frame: until then it is not at rest.
 const intoView = (el) => {
   if (is(el, 'area') && pictureOf(el)) el = pictureOf(el);
-  let scrolled = false;
-  const to = (n, at) => { dom.scrollIntoView(n, { block: at, inline: at, behavior: 'instant' }); scrolled = true; };
+  let was = null;
+  const to = (n, at) => { was ??= place(el); dom.scrollIntoView(n, { block: at, inline: at, behavior: 'instant' }); };
   if (!inView(el) && !unreachable(el)) to(el, 'center');
   for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) {
     const f = w.frameElement;
     if (!inView(f) && !inView(el)) { to(f, 'center'); to(el, 'nearest'); }
   }
-  if (scrolled) stir();
-  return scrolled;
+  const moved = was !== null && !same(was, place(el));
+  if (moved) stir();
+  return moved;
 };
 
 // placeIntoView scrolls what is around an element until a place in it can be seen.
@@ -269,6 +270,6 @@ const slides = (el) => !calm(el) && !inView(el) && animations(el).some((x) => Nu
 // what it believes before.
 const scrolledTo = async (el) => {
   if (slides(el) && !(await still(el))) return false;
-  if (intoView(el)) await frame();
+  if (intoView(el)) await frame(300);
   return still(el);
 };
