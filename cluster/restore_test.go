@@ -124,6 +124,9 @@ func (to *testCluster) goesOn(h *testNode, body string, on *testNode, restored b
 	if x.Refusal != nil {
 		to.t.Fatalf("refused: %v", x.Refusal)
 	}
+	if x.WorkerID == "" {
+		to.t.Fatalf("on no worker: %+v", x.Outcome)
+	}
 	if at := to.nodeOf(x.WorkerID); at != on || x.Outcome.Restored != restored || x.Outcome.End != engine.EndCompleted {
 		to.t.Fatalf("on %s, restored %v: %+v", at.name, x.Outcome.Restored, x.Outcome)
 	}

@@ -146,7 +146,7 @@ func TestCancelledAsItBegins(t *testing.T) {
 	to := newTestCluster(t, 0, 1)
 	n1, n2 := to.nodes[0], to.nodes[1]
 	for _, said := range []bool{false, true} {
-		n2.Engine.OnReset(actors.WorkerID("n2", 1), testkit.Reset{Takes: 100 * time.Millisecond})
+		n2.Engine.OnReset(actors.WorkerID("n2", 1), testkit.Reset{Takes: 2 * time.Second}) // it must not ask before we look at that
 		to.played(to.send(n1, anna, patient, testkit.Script{}))
 		played := len(n2.Engine.Plays())
 		g := to.send(n1, anna, patient, testkit.Script{Takes: time.Minute})
