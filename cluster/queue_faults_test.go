@@ -204,8 +204,7 @@ func TestALateTurnBeginsNothing(t *testing.T) {
 	for _, h := range to.nodes {
 		h.Node.HoldQueue(h != late)
 	}
-	claims := "task/"
-	late.frozen.prefix.Store(&claims)
+	late.frozen.freeze("task/") // its claims
 	one := to.enqueue(at, anna, `{"group":"g"}`)
 	to.until("the node writes down that the task begins", func() bool { return late.frozen.waits.Load() == 1 })
 	late.wire.losing(func(string, []byte) bool { return true })
@@ -213,7 +212,7 @@ func TestALateTurnBeginsNothing(t *testing.T) {
 	plays.Node.HoldQueue(false)
 	to.until("the other task of the group runs", func() bool { return plays.Engine.Playing(other) })
 	late.wire.losing(nil)
-	late.frozen.prefix.Store(nil)
+	late.frozen.thaw()
 	to.until("the late node has undone what it wrote", func() bool {
 		_, err := to.store.Get(context.Background(), "task/"+one)
 		return late.frozen.landed.Load() == 1 && errors.Is(err, persistence.ErrNotFound)

@@ -252,9 +252,8 @@ func TestAQueueThatMovesAnswers(t *testing.T) {
 	to := newQueueCluster(t, 0, 1, 1, 1)
 	at := to.ordered()
 	waits := to.enqueue(at, anna, `{"startAfter":3600000}`)
-	frozen := ""
-	at.frozen.prefix.Store(&frozen) // every write
-	t.Cleanup(func() { at.frozen.prefix.Store(nil) })
+	at.frozen.freeze("") // every write
+	t.Cleanup(at.frozen.thaw)
 	var both sync.WaitGroup
 	both.Go(func() {
 		body := `{"actions":[{"wait":1}],"timeout":60000,"queue":true}`

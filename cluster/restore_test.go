@@ -27,21 +27,34 @@ type lasting struct {
 // frozenPuts lets writes of a node wait, however long their callers do: as those of a
 // process that was stopped.
 type frozenPuts struct {
-	prefix atomic.Pointer[string]
+	now    atomic.Pointer[frost] // nil: none waits
 	waits  atomic.Int32
 	landed atomic.Int32 // that have waited
 }
 
+// frost holds the writes of keys that begin so.
+type frost struct {
+	prefix string
+	over   chan struct{}
+}
+
+func (f *frozenPuts) freeze(prefix string) { f.now.Store(&frost{prefix, make(chan struct{})}) }
+
+func (f *frozenPuts) thaw() {
+	if was := f.now.Swap(nil); was != nil {
+		close(was.over)
+	}
+}
+
 // reach waits, and reports whether it has.
 func (f *frozenPuts) reach(key string) bool {
-	if p := f.prefix.Load(); p == nil || !strings.HasPrefix(key, *p) {
+	now := f.now.Load()
+	if now == nil || !strings.HasPrefix(key, now.prefix) {
 		return false
 	}
 	f.waits.Add(1)
 	defer f.waits.Add(-1)
-	for f.prefix.Load() != nil {
-		time.Sleep(time.Millisecond)
-	}
+	<-now.over
 	return true
 }
 

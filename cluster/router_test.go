@@ -146,12 +146,14 @@ func TestCancelledAsItBegins(t *testing.T) {
 	to := newTestCluster(t, 0, 1)
 	n1, n2 := to.nodes[0], to.nodes[1]
 	for _, said := range []bool{false, true} {
-		n2.Engine.OnReset(actors.WorkerID("n2", 1), testkit.Reset{Takes: 2 * time.Second}) // it must not ask before we look at that
+		clean := make(chan struct{})
+		n2.Engine.OnReset(actors.WorkerID("n2", 1), testkit.Reset{Until: clean})
 		to.played(to.send(n1, anna, patient, testkit.Script{}))
 		played := len(n2.Engine.Plays())
 		g := to.send(n1, anna, patient, testkit.Script{Takes: time.Minute})
 		to.until("n2 has it", func() bool { return cluster.Hosts(n2.Router, g.id) })
 		release := cluster.CancelUnanswered(n1.Router, g.id, said, func() { // once it is clean, and asks: before that it would be cancelled otherwise
+			close(clean)
 			to.until("n2 asks n1", func() bool { return cluster.Asked(n1.Router) == 1 })
 		})
 		to.until("n2 has dropped it", n2.busy(0))

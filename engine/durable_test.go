@@ -88,8 +88,8 @@ func TestReferencesBecomeSelectorsThatLast(t *testing.T) {
 	}
 }
 
-// TestWhatLastsIsWhatAPersonWrote: elements without a role or a name are found again by
-// their words, or by a class that somebody has written, rather than by their place.
+// TestWhatLastsIsWhatAPersonWrote: elements without a name are found again by their
+// words, or by a class that somebody has written, rather than by their place.
 func TestWhatLastsIsWhatAPersonWrote(t *testing.T) {
 	t.Parallel()
 	s := script{pages: map[string][]byte{"/a.html": []byte(`<!doctype html><style>div{cursor:pointer}input{width:90px}</style>

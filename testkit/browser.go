@@ -82,6 +82,13 @@ func (b *Browser) Reset(ctx context.Context) error {
 	if err := pause(ctx, r.Takes); err != nil {
 		return err
 	}
+	if r.Until != nil {
+		select {
+		case <-r.Until:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	return errors.Join(b.body.reset(ctx), r.Err)
 }
 

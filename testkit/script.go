@@ -45,6 +45,7 @@ func ResultOf(out *engine.Outcome) (Result, error) {
 // Reset says how a browser is cleaned.
 type Reset struct {
 	Takes time.Duration
+	Until <-chan struct{} // it goes on until this is closed
 	Err   error
 	Hang  bool // does not heed its context
 }

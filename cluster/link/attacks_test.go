@@ -16,6 +16,7 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit/need"
+	"troupe/testkit/wait"
 )
 
 // Attacks of one member, or faults of one, on the memory and the processor of
@@ -205,19 +206,16 @@ func TestAttackLargeMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sub.Unsubscribe()
-	until := func(what string, is func() bool) {
-		t.Helper()
-		for end := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%s: %d bytes were taken, and %d messages turned away", what, took.Load(), turned.Load())
-			}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%d bytes were taken, and %d messages turned away", took.Load(), turned.Load())
 		}
-	}
+	})
 	large := raw(kindExecute, []byte("{}"), make([]byte, 7<<20))
 	if err := a.nc.PublishRequest(Subject("n2", "ask"), inbox, large); err != nil {
 		t.Fatal(err)
 	}
-	until("one of 7 MiB", func() bool { return turned.Load() == 1 || took.Load() > 0 })
+	wait.Until(t, "one of 7 MiB is taken or turned away", func() bool { return turned.Load() == 1 || took.Load() > 0 })
 	if took.Load() > 0 {
 		t.Error("a message of 7 MiB was taken")
 	}
@@ -228,10 +226,10 @@ func TestAttackLargeMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i%20 == 0 { // or they would be dropped on the way
-			until("those so far", func() bool { return took.Load()>>20+turned.Load() >= int64(i) })
+			wait.Until(t, "so are those so far", func() bool { return took.Load()>>20+turned.Load() >= int64(i) })
 		}
 	}
-	until("all", func() bool { return took.Load()>>20+turned.Load() >= n+1 })
+	wait.Until(t, "so are all", func() bool { return took.Load()>>20+turned.Load() >= n+1 })
 	if got := took.Load(); got > 256<<20 || got < 200<<20 {
 		t.Errorf("%d MiB are held at once", got>>20)
 	}

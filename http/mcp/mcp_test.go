@@ -15,6 +15,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/zerolog"
+
+	"troupe/testkit/wait"
 )
 
 // TestToolsAreSmall: what a model reads of the tools before it does anything.
@@ -272,9 +274,7 @@ func TestCancelledCallsEndTheirTasks(t *testing.T) {
 		_, err := s.client.CallTool(ctx, &sdk.CallToolParams{Name: "run", Arguments: json.RawMessage(`{"actions":[{"wait":60000}]}`)})
 		ended <- err
 	}()
-	for len(s.requests()) < 2 {
-		time.Sleep(time.Millisecond)
-	}
+	wait.Until(t, "the call waits for its task", func() bool { return len(s.requests()) >= 2 })
 	cancel()
 	select {
 	case path := <-deleted:

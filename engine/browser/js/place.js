@@ -270,6 +270,6 @@ const slides = (el) => !calm(el) && !inView(el) && animations(el).some((x) => Nu
 // what it believes before.
 const scrolledTo = async (el) => {
   if (slides(el) && !(await still(el))) return false;
-  if (intoView(el)) await frame(300);
+  if (intoView(el)) await frame(300); // on a busy machine frames are far apart
   return still(el);
 };
