@@ -100,7 +100,7 @@ func request[T any](ctx context.Context, n *Node, to *actor.PID, x *api.Execute,
 			return lost(api.Refuse("draining", "")), nil
 		case <-gone:
 			gone = nil // and now the answer to the cancellation
-			n.parts.system.Root.Send(n.parts.admission, &api.Cancel{TaskID: x.TaskID, Account: x.Account, Cause: api.CauseClient})
+			n.parts.system.Root.Send(n.parts.admission, &api.Cancel{TaskID: x.TaskID, Account: x.Account, Cause: causeOf(ctx, x)})
 		case <-n.ended:
 			select {
 			case got := <-q.asker.answer:
@@ -112,6 +112,15 @@ func request[T any](ctx context.Context, n *Node, to *actor.PID, x *api.Execute,
 			return lost(api.Refuse("draining", "")), nil
 		}
 	}
+}
+
+// causeOf is why a request ends whose ctx has. What is in the queue stays there when the
+// service stops.
+func causeOf(ctx context.Context, x *api.Execute) api.Cause {
+	if x.Task.Queue == nil && errors.Is(context.Cause(ctx), engine.ErrDraining) {
+		return api.CauseDrain
+	}
+	return api.CauseClient
 }
 
 // PollLost returns how a task has ended whose node is down: its end on disk, or

@@ -39,7 +39,7 @@ func forwardOnce[T any](ctx context.Context, c *Router, one *inflightRequest, no
 	}
 	o.StartID, o.Try, o.To, o.Sent = one.markSent(c, m), c.inflight.tries.Add(1), c.peers.boot(node), time.Now()
 	most := m.Task.Timeout + min(m.Task.QueueTimeout, engine.MaxQueueTimeout) + forwardMargin
-	asking, cancel := within(context.WithoutCancel(ctx), alive, most)
+	asking, cancel := withinAnswer(context.WithoutCancel(ctx), alive, most, o)
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { c.cancelForwarded(ctx, one, node, m, cancel) })()
 	c.locations.put(m.TaskID, node)
@@ -50,6 +50,8 @@ func forwardOnce[T any](ctx context.Context, c *Router, one *inflightRequest, no
 	switch {
 	case err == nil || unstarted(err):
 		return x, err
+	case notBegun(err, m.TaskID, time.Since(o.Sent)):
+		return nil, fmt.Errorf("forward a task to %s: it has left and had not begun it: %w", node, link.ErrUndelivered)
 	case m.Idempotency.Key != "":
 		return nil, fmt.Errorf("forward a task to %s: %w: %w", node, errUnknown, err)
 	case ctx.Err() != nil && !lost(err) && one.why() != "" && one.withdraw():
@@ -84,6 +86,26 @@ func (c *Router) cancelForwarded(ctx context.Context, one *inflightRequest, node
 	}
 	c.transport.Tell(node, &api.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: cause})
 	time.AfterFunc(cancelTimeout, func() { enough(context.Cause(ctx)) })
+}
+
+// answerGrace is how long after a node's last message its answer to a task is waited for: the
+// two do not come in order.
+const answerGrace = time.Second
+
+// withinAnswer is within for the answer to a task. A node that has left in good order has
+// answered what it had begun.
+func withinAnswer(ctx, alive context.Context, most time.Duration, o *link.ForwardedExecute) (context.Context, context.CancelCauseFunc) {
+	staying, left := context.WithCancelCause(context.WithoutCancel(alive)) // who attends to the node is in its values
+	unwatch := context.AfterFunc(alive, func() {
+		cause := context.Cause(alive)
+		if hasLeft(cause) && !notBegun(cause, o.TaskID, time.Since(o.Sent)) {
+			time.AfterFunc(answerGrace, func() { left(cause) })
+			return
+		}
+		left(cause)
+	})
+	asking, cancel := within(ctx, staying, most)
+	return asking, func(cause error) { unwatch(); cancel(cause); left(nil) }
 }
 
 // askOrder sends a task and waits for its answer, or until the node says that the task

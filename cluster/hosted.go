@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -40,7 +41,7 @@ type hostedTasks struct {
 	mu      sync.Mutex
 	running map[string]*hostedTask
 	seen    map[string]bool
-	ended   []string // of those, the ones that are over, the oldest first
+	ended   []endedTask // of those, the ones that are over, the oldest first
 	closed  bool
 	wg      sync.WaitGroup
 
@@ -48,6 +49,11 @@ type hostedTasks struct {
 	answerBytes int
 	withdrawn   map[string]uint64 // by origin and task: what has this number of tries, or a lower one, is not taken
 	withdrawals []string          // the oldest first
+}
+
+type endedTask struct {
+	id string
+	at time.Time
 }
 
 type hostedTask struct {
@@ -102,7 +108,6 @@ func (g *hostedTasks) end(one *hostedTask, refused bool, answer any) {
 	defer g.mu.Unlock()
 	delete(g.running, one.id)
 	g.keep(one, answer)
-	g.wg.Done()
 	if refused {
 		delete(g.seen, one.id)
 		if one.try != 0 {
@@ -111,12 +116,15 @@ func (g *hostedTasks) end(one *hostedTask, refused bool, answer any) {
 		return
 	}
 	// Only what was played counts here: refusals, however many, push none of it out.
-	g.ended = append(g.ended, one.id)
+	g.ended = append(g.ended, endedTask{one.id, time.Now()})
 	for len(g.ended) > maxSeenTasks {
-		delete(g.seen, g.ended[0])
+		delete(g.seen, g.ended[0].id)
 		g.ended = g.ended[1:]
 	}
 }
+
+// answered notes that the answer to a task is on its way.
+func (g *hostedTasks) answered() { g.wg.Done() }
 
 // cancel cancels a task of an account that the actors do not have yet.
 func (g *hostedTasks) cancel(m *api.Cancel) bool {
@@ -139,6 +147,30 @@ func (g *hostedTasks) endFrom(origin string) {
 			one.cancel(engine.ErrClientGone)
 		}
 	}
+}
+
+const (
+	// lastTasksWithin is of how many seconds a node that leaves names the tasks: whoever
+	// waits for longer has asked whether his has arrived. maxLastTasks is how many at most.
+	lastTasksWithin = 10 * time.Second
+	maxLastTasks    = 5000
+)
+
+// last is what the node has begun for others in its last seconds; nil: that is too much to tell.
+func (g *hostedTasks) last() *link.LastTasks {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l := &link.LastTasks{Within: lastTasksWithin}
+	for _, one := range slices.Backward(g.ended) {
+		if time.Since(one.at) > lastTasksWithin {
+			break
+		}
+		l.Begun = append(l.Begun, one.id)
+	}
+	if len(l.Begun) > maxLastTasks || len(g.running) > 0 {
+		return nil
+	}
+	return l
 }
 
 // close ends all, and waits until they are answered.

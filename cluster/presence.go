@@ -101,7 +101,7 @@ func (p *presence) update(i *link.Inventory) {
 	case i.Leaving:
 		if one != nil && one.inventory.Boot == i.Boot {
 			one.inventory, one.lastHeard = i, time.Now()
-			p.markDown(one)
+			p.end(one, &leftError{i.Last})
 		}
 		return
 	case one == nil:
@@ -193,10 +193,13 @@ func (p *presence) markUp(one *peer) {
 	p.up(one)
 }
 
-func (p *presence) markDown(one *peer) {
+func (p *presence) markDown(one *peer) { p.end(one, errDown) }
+
+// end marks a node as down, and ends what waits for it.
+func (p *presence) end(one *peer, cause error) {
 	if one.up {
 		one.up, one.since = false, time.Now()
-		one.cancelAlive(errDown)
+		one.cancelAlive(cause)
 		p.down(one)
 	}
 }
@@ -267,3 +270,23 @@ func (p *presence) known() []peer {
 
 // lost reports whether an error says that a node went down.
 func lost(err error) bool { return errors.Is(err, errDown) }
+
+// leftError is an errDown of a node that has left in good order.
+type leftError struct {
+	last *link.LastTasks
+}
+
+func (*leftError) Error() string { return "the node has left" }
+func (*leftError) Unwrap() error { return errDown }
+
+func hasLeft(err error) bool {
+	_, left := errors.AsType[*leftError](err)
+	return left
+}
+
+// notBegun reports whether an error says that a task that was sent so long ago to a node
+// that has left has not begun there.
+func notBegun(err error, task string, sent time.Duration) bool {
+	left, ok := errors.AsType[*leftError](err)
+	return ok && left.last.NotBegun(task, sent)
+}

@@ -12,35 +12,33 @@ import (
 )
 
 // receive takes a message of another node.
-func (c *Router) receive(m any) func() any {
+func (c *Router) receive(m any) link.Reply {
+	now := func(x any) link.Reply { return link.Reply{Make: func() any { return x }} }
 	if o, ok := m.(*link.ForwardedExecute); ok {
 		if err := checkForwarded(o); err != nil {
-			return func() any { return &link.Fault{Text: err.Error(), Unstarted: true} }
+			return now(&link.Fault{Text: err.Error(), Unstarted: true})
 		}
 		c.peers.noteMessage(o.Origin, o.Boot, o.Sent)
 		one, err := c.hosted.begin(o) // now: what comes next may cancel it
 		switch {
 		case errors.Is(err, errStillRunning):
 			no := &api.Refusal{Code: engine.CodeNoWorkerAvailable, Text: err.Error()}
-			return func() any { return &api.Executed{TaskID: o.TaskID, Refusal: no} }
+			return now(&api.Executed{TaskID: o.TaskID, Refusal: no})
 		case err != nil:
-			return func() any {
-				return &link.Fault{Text: err.Error(), Unstarted: undelivered(err) || errors.Is(err, errWithdrawn)}
-			}
+			return now(&link.Fault{Text: err.Error(), Unstarted: undelivered(err) || errors.Is(err, errWithdrawn)})
 		}
-		return func() any { return c.hosted.host(one, o) }
+		return link.Reply{Make: func() any { return c.hosted.host(one, o) }, Sent: c.hosted.answered}
 	}
 	if q, ok := m.(*link.ReceiptQuery); ok {
-		x := c.hosted.receipt(q) // now: what came before it is known
-		return func() any { return x }
+		return now(c.hosted.receipt(q)) // what came before it is known
 	}
-	return func() any {
+	return link.Reply{Make: func() any {
 		x, err := c.answer(m)
 		if err != nil {
 			return &link.Fault{Text: err.Error()}
 		}
 		return x
-	}
+	}}
 }
 
 // pollTimeout bounds an answer that may be waited for.

@@ -79,6 +79,8 @@ type Router struct {
 	peers     *presence
 	remote    remote
 	stop      []func()
+	unserve   func() // takes no more messages
+	silence   func() // announces the node no more
 
 	closing   sync.Once
 	leaving   context.Context // ends with errLeaving when the node does
@@ -111,7 +113,7 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 	_, _ = rand.Read(b) // never fails: it ends the process instead
 	c := &Router{
 		cfg: cfg, boot: hex.EncodeToString(b), began: time.Now(), transport: link.NewTransport(cfg.Conn, cfg.Node, cfg.Log),
-		peers: newPresence(cfg.Node),
+		peers: newPresence(cfg.Node), unserve: func() {}, silence: func() {},
 	}
 	c.peers.guest = cfg.Hub != nil
 	c.remote = remote{c.transport, c.peers}
@@ -143,7 +145,7 @@ func (c *Router) Open(local Local, edge Edge) error {
 	if err != nil {
 		return err
 	}
-	c.stop = append(c.stop, unserve)
+	c.unserve = unserve
 	listens := map[string]nats.MsgHandler{
 		link.Subject(c.cfg.Node, "ping"): c.onPing,
 		link.InventorySubject:            c.onInventory,
@@ -167,12 +169,12 @@ func (c *Router) Open(local Local, edge Edge) error {
 	case c.cfg.Digests:
 		telling.Go(func() { c.tellDigests(done) })
 	}
-	c.stop = append(c.stop, func() { close(done); telling.Wait() })
+	c.silence = func() { close(done); telling.Wait() }
 	return nil
 }
 
-// Close tells the others that the node leaves, and ends its work with them. A second
-// call does nothing.
+// Close answers what the node has received from the others and tells them that it leaves. A
+// second call does nothing.
 func (c *Router) Close() {
 	c.closing.Do(c.close)
 }
@@ -182,16 +184,21 @@ func (c *Router) close() {
 	for end := time.Now().Add(replyTimeout); c.waits.Load() > 0 && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond) // waiting clients get the state of their tasks
 	}
+	c.silence()
+	c.unserve()
+	c.hosted.close()
+	fetching, enough := context.WithTimeout(context.Background(), replyTimeout)
+	c.transport.Finish(fetching)
+	enough()
+	last := *c.own.last.Load()
+	last.Leaving, last.Workers, last.Sent, last.Last = true, nil, time.Now(), c.hosted.last()
+	c.own.publish(&last)
+	_ = c.cfg.Conn.FlushTimeout(replyTimeout)
 	for i := len(c.stop) - 1; i >= 0; i-- {
 		c.stop[i]()
 	}
-	last := *c.own.last.Load()
-	last.Leaving, last.Workers, last.Sent = true, nil, time.Now()
-	c.own.publish(&last)
-	_ = c.cfg.Conn.FlushTimeout(replyTimeout)
 	c.peers.close()
 	c.served.close()
-	c.hosted.close()
 }
 
 // replyTimeout bounds the time of a short answer.

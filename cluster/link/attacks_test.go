@@ -122,10 +122,10 @@ func TestAttackAnswersNeverFetched(t *testing.T) {
 	t.Parallel()
 	a, b := twoWires(t)
 	quoted := []byte(`"` + strings.Repeat("x", 4<<20) + `"`)
-	stop, err := b.Serve(func(any) func() any {
-		return func() any {
+	stop, err := b.Serve(func(any) Reply {
+		return Reply{Make: func() any {
 			return &api.Executed{TaskID: "t", Outcome: &engine.Outcome{End: engine.EndCompleted, Data: quoted}}
-		}
+		}}
 	})
 	if err == nil {
 		err = b.nc.Flush()
@@ -180,11 +180,11 @@ func TestAttackLargeMessages(t *testing.T) {
 	a, b := twoWires(t)
 	hold := make(chan struct{})
 	var took atomic.Int64
-	stop, err := b.Serve(func(m any) func() any {
+	stop, err := b.Serve(func(m any) Reply {
 		if o, ok := m.(*ForwardedExecute); ok {
 			took.Add(int64(len(o.Source)))
 		}
-		return func() any { <-hold; return &CloseView{} }
+		return Reply{Make: func() any { <-hold; return &CloseView{} }}
 	})
 	if err == nil {
 		err = b.nc.Flush()

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"slices"
 	"time"
 
 	"troupe/actors/api"
@@ -22,6 +23,20 @@ type Inventory struct {
 	Speaks   *Speaks          `json:"Speaks,omitempty"` // missing: see [Inventory.Release]
 	Began    time.Time        `json:"Began,omitzero"`   // the process; missing: the node's release does not say
 	Role     string           `json:"Role,omitempty"`   // missing: the node keeps the store, or may
+	Last     *LastTasks       `json:"Last,omitempty"`   // of a node that leaves; missing: it does not say
+}
+
+// LastTasks says what a node that leaves has done for others. It receives nothing any more,
+// and has answered what it received.
+type LastTasks struct {
+	Begun  []string      `json:"Begun,omitempty"` // those that it did not refuse and that ended within this time
+	Within time.Duration `json:"Within"`
+}
+
+// NotBegun reports whether a task that was sent to the node so long ago has certainly not
+// begun there.
+func (l *LastTasks) NotBegun(task string, sent time.Duration) bool {
+	return l != nil && sent < l.Within && !slices.Contains(l.Begun, task)
 }
 
 // Health is how a node stands to the store that all nodes share.

@@ -54,9 +54,9 @@ func TestLaterKindsAreAnswered(t *testing.T) {
 	t.Parallel()
 	a, b := twoWires(t)
 	var heard atomic.Int64
-	stop, err := b.Serve(func(any) func() any {
+	stop, err := b.Serve(func(any) Reply {
 		heard.Add(1)
-		return func() any { return &SessionLocated{Here: true} }
+		return Reply{Make: func() any { return &SessionLocated{Here: true} }}
 	})
 	if err != nil {
 		t.Fatal(err)

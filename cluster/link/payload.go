@@ -92,6 +92,13 @@ func (o *payloadStore) answer(b []byte) (PayloadRef, error) {
 	return o.put(bytesIn(b), size, answerTTL), nil
 }
 
+// waiting reports whether an answer waits to be fetched.
+func (o *payloadStore) waiting() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.answers > 0
+}
+
 func (o *payloadStore) remove(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

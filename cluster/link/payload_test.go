@@ -45,10 +45,10 @@ func TestPayloadsGoWhenTheyWereFetched(t *testing.T) {
 	data := make([]byte, 5*pieceSize+17)
 	_, _ = rand.Read(data)
 	quoted := []byte(`"` + strings.Repeat("x", 3<<20) + `"`)
-	stop, err := b.Serve(func(any) func() any {
-		return func() any {
+	stop, err := b.Serve(func(any) Reply {
+		return Reply{Make: func() any {
 			return &api.Executed{TaskID: "t", Outcome: &engine.Outcome{End: engine.EndCompleted, Data: quoted}}
-		}
+		}}
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -122,30 +122,35 @@ func (w *Transport) Tell(node string, m any) {
 	}
 }
 
-// Serve answers what other nodes ask. Receive sees each message in the order in
-// which they came, and gives what makes the answer, which may take its time.
-func (w *Transport) Serve(receive func(m any) func() any) (stop func(), err error) {
-	var subs []*nats.Subscription
-	stop = func() {
-		for _, s := range subs {
-			_ = s.Unsubscribe()
-		}
-	}
-	for what, f := range map[string]nats.MsgHandler{
-		"ask":   func(m *nats.Msg) { w.onAsk(m, receive) },
-		"piece": w.onPiece,
-	} {
-		s, err := w.nc.Subscribe(Subject(w.node, what), f)
-		if err != nil {
-			stop()
-			return nil, fmt.Errorf("listen to other nodes: %w", err)
-		}
-		subs = append(subs, s)
-	}
-	return stop, nil
+// Reply is how a message is answered.
+type Reply struct {
+	Make func() any // the answer, which may take its time
+	Sent func()     // called once that is on its way; nil: nobody needs to know
 }
 
-func (w *Transport) onAsk(msg *nats.Msg, receive func(m any) func() any) {
+// Serve answers what other nodes ask. Receive sees each message in the order in which they
+// came. After stop it sees none any more, and other nodes can still fetch large answers.
+func (w *Transport) Serve(receive func(m any) Reply) (stop func(), err error) {
+	pieces, err := w.nc.Subscribe(Subject(w.node, "piece"), w.onPiece)
+	if err != nil {
+		return nil, fmt.Errorf("listen to other nodes: %w", err)
+	}
+	asks, err := w.nc.Subscribe(Subject(w.node, "ask"), func(m *nats.Msg) { w.onAsk(m, receive) })
+	if err != nil {
+		_ = pieces.Unsubscribe()
+		return nil, fmt.Errorf("listen to other nodes: %w", err)
+	}
+	return func() { _ = asks.Unsubscribe() }, nil
+}
+
+// Finish waits until other nodes have fetched the large answers, or until ctx ends.
+func (w *Transport) Finish(ctx context.Context) {
+	for ctx.Err() == nil && w.out.waiting() {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func (w *Transport) onAsk(msg *nats.Msg, receive func(m any) Reply) {
 	size := int64(len(msg.Data))
 	if w.bytes.Add(size) > maxRequestBytes {
 		w.bytes.Add(-size)
@@ -173,7 +178,10 @@ func (w *Transport) onAsk(msg *nats.Msg, receive func(m any) func() any) {
 	msg.Data = nil // decoded, and waiting for an answer it is not to be kept twice
 	go func() {
 		defer end()
-		w.respond(msg, answer())
+		w.respond(msg, answer.Make())
+		if answer.Sent != nil {
+			answer.Sent()
+		}
 	}()
 }
 
