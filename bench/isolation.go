@@ -30,7 +30,21 @@ func runIsolation(b *bench, p *part) error {
 		p.say("### %s", clientsOf(g.n))
 		p.add(g.table(r, true))
 	}
+	p.say("### Aims of account")
+	p.add(isolationAims(r))
 	return nil
+}
+
+// isolationAims compares contexts that are kept for an account with pages that nobody cleans.
+func isolationAims(r *results) table {
+	a := aimTable{r: r, table: table{head: []string{"aim", "measured", "verdict"}}}
+	for _, w := range []string{"W1", "W3"} {
+		kept := a.of(level("account"), w, 8, true)
+		a.least(w+", 8 clients: the rate of warm pages", kept.rate/a.of(puppeteerWarm, w, 8, true).rate, 1)
+		a.least(w+", 8 clients: 2.0 × the rate of task", kept.rate/a.of(level("task"), w, 8, true).rate, 2)
+	}
+	a.most("W1, one client: p50 at most 0.64 × that of a warm page", a.of(level("account"), "W1", 1, true).p50/a.of(puppeteerWarm, "W1", 1, true).p50, 0.64, f2)
+	return a.table
 }
 
 func level(name string) kind {

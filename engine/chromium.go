@@ -37,6 +37,7 @@ type Chromium struct {
 
 	out    *egress.Proxy // nil: browsers have no proxy (tests only)
 	groups browserGroups
+	pace   pace
 }
 
 // instance is a browser that plays one task at a time.
@@ -255,6 +256,7 @@ func (in *instance) Reset(ctx context.Context) error {
 
 // replace puts a new context in the place of one.
 func (in *instance) replace(ctx context.Context, old *browser.Context) error {
+	began := time.Now()
 	if err := old.Close(ctx); err != nil {
 		return err
 	}
@@ -278,6 +280,7 @@ func (in *instance) replace(ctx context.Context, old *browser.Context) error {
 	in.tabs, in.closed, in.refs, in.requests, in.through = c, nil, nil, nil, ""
 	in.mu.Unlock()
 	in.keeps = keeps{}
+	in.engine.pace.replacing(time.Since(began), time.Now())
 	return nil
 }
 

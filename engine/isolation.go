@@ -52,11 +52,9 @@ const (
 	// memory for a process grows with each, and what cleaning has missed does not stay
 	// longer. With 50 the replacement is a fiftieth of the cost of each task.
 	maxTasks = 50
-	// resistance is how long a page may take to let itself be left. One that takes longer
-	// is still running something.
-	resistance = 100 * time.Millisecond
-	// cleaning bounds all of it, so that there is time left to replace the context.
-	cleaning = 500 * time.Millisecond
+	// cleaning bounds what comes after a page was left, so that there is time to replace the
+	// context.
+	cleaning = 400 * time.Millisecond
 	// replacing bounds a new context before a task. A task that cannot have one fails, so
 	// this is long: with other work on the machine it took more than 2 s.
 	replacing = 15 * time.Second
@@ -122,15 +120,18 @@ func (in *instance) keep(ctx context.Context, c *browser.Context) bool {
 // clean ends the connections of a task, so that no answer to it comes later, and then
 // removes what it has left.
 func (in *instance) clean(ctx context.Context, c *browser.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, cleaning+in.patience)
+	resistance := in.engine.pace.resistance(time.Now()) + in.patience
+	ctx, cancel := context.WithTimeout(ctx, resistance+cleaning)
 	defer cancel()
 	erase := in.engine.Isolation != IsolateNone
 	if erase {
 		in.door.Shut() // until the next task
 	}
-	if err := c.Clean(ctx, erase, resistance+in.patience); err != nil {
+	left, err := c.Clean(ctx, erase, resistance)
+	if err != nil {
 		return err
 	}
+	in.engine.pace.leaving(left, time.Now())
 	if !erase {
 		return nil
 	}

@@ -11,28 +11,45 @@ import (
 
 // Select selects a worker for an account: a ready one before one that is being
 // cleaned, the account's own before a shared one. Among ready ones the last used
-// comes first (but see PreferLast), among others the one cleaned longest. Without shared, workers
+// comes first, among others the one cleaned longest (but see PreferLast). Without shared, workers
 // without an owner are left out. Among them, those of a browser that serves the
 // account come first. Select skips slots that fits rejects.
-func (r *Roster) Select(account string, shared bool, lodge func(*Slot) bool) *Slot {
+func (r *Roster) Select(account string, shared bool, fits func(*Slot) bool) *Slot {
 	owners := []string{account, browserOf(account), ""}
 	if !shared {
 		owners = owners[:1]
 	}
 	for _, owner := range owners {
 		if l := r.ready[owner]; l != nil {
-			if s := r.first(l, account, lodge); s != nil {
+			if s := r.first(l, account, fits); s != nil {
 				return s
 			}
 		}
 	}
 	for _, owner := range owners {
 		if l := r.cleaning[owner]; l != nil {
-			for e := l.Back(); e != nil; e = e.Prev() {
-				if s := e.Value.(*Slot); lodge(s) {
-					return s
-				}
+			if s := r.soonest(l, account, fits); s != nil {
+				return s
 			}
+		}
+	}
+	return nil
+}
+
+// soonest selects among workers that are being cleaned: the one cleaned longest. Where
+// browsers stay with an account it is one that has served the account last: after another
+// account's task it would have to make a new context, too.
+func (r *Roster) soonest(l *list.List, account string, fits func(*Slot) bool) *Slot {
+	if r.PreferLast {
+		for e, n := l.Back(), 0; e != nil && n < lookahead; e, n = e.Prev(), n+1 {
+			if s := e.Value.(*Slot); s.last == account && fits(s) {
+				return s
+			}
+		}
+	}
+	for e := l.Back(); e != nil; e = e.Prev() {
+		if s := e.Value.(*Slot); fits(s) {
+			return s
 		}
 	}
 	return nil

@@ -238,13 +238,12 @@ func (t *Tab) outside() []*pending {
 }
 
 // Clean leaves the page and, with erase, removes whatever sites have stored, and what is
-// in the clipboard. The page
-// has the time given for letting itself be left. After an error the context must be
-// replaced.
-func (c *Context) Clean(ctx context.Context, erase bool, patience time.Duration) error {
+// in the clipboard. The page has the time given for letting itself be left, and left is what
+// it took. After an error the context must be replaced.
+func (c *Context) Clean(ctx context.Context, erase bool, patience time.Duration) (left time.Duration, err error) {
 	t, k := c.Current(), c.keeping
 	if t == nil || k == nil {
-		return ErrDetached
+		return 0, ErrDetached
 	}
 	k.mu.Lock()
 	moved := k.moved
@@ -254,11 +253,13 @@ func (c *Context) Clean(ctx context.Context, erase bool, patience time.Duration)
 	if moved {
 		sent = append(sent, t.outside()...)
 	}
+	began := time.Now()
 	if err := t.blanks(ctx, patience); err != nil {
-		return err
+		return 0, err
 	}
+	left = time.Since(began)
 	if why := c.MustReplace(); why != "" { // what was still to come
-		return fmt.Errorf("%s: %w", why, ErrUnclean)
+		return 0, fmt.Errorf("%s: %w", why, ErrUnclean)
 	}
 	if erase {
 		sent = append(sent,
@@ -272,29 +273,29 @@ func (c *Context) Clean(ctx context.Context, erase bool, patience time.Duration)
 	windowed := k.ask(c)
 	for _, p := range sent {
 		if err := p.wait(ctx, nil); err != nil {
-			return fmt.Errorf("cleaning a context: %w", err)
+			return 0, fmt.Errorf("cleaning a context: %w", err)
 		}
 	}
 	var now window
 	if err := windowed.wait(ctx, &now); err != nil {
-		return fmt.Errorf("reading the bounds of a window: %w", err)
+		return 0, fmt.Errorf("reading the bounds of a window: %w", err)
 	}
 	if now != k.window {
-		return fmt.Errorf("the window was moved: %w", ErrUnclean)
+		return 0, fmt.Errorf("the window was moved: %w", ErrUnclean)
 	}
 	if erase {
 		if err := c.b.wiped(ctx, wiping); err != nil {
-			return err
+			return 0, err
 		}
 		if err := c.erased(ctx); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	c.forget()
 	if why := c.MustReplace(); why != "" {
-		return fmt.Errorf("%s: %w", why, ErrUnclean)
+		return 0, fmt.Errorf("%s: %w", why, ErrUnclean)
 	}
-	return nil
+	return left, nil
 }
 
 // blanks leaves the page of a tab.
