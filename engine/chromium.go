@@ -140,7 +140,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 		return &Outcome{End: EndCrashed, Failures: []Failure{{Code: CodeBrowserCrashed, Text: "The browser could not be prepared for the task"}}, Duration: time.Since(began)}
 	}
 	if err := in.putProfile(ctx, st); err != nil {
-		return &Outcome{End: EndStopped, Failures: []Failure{{Code: CodeInternal, Text: "The profile could not be put into the browser: " + ErrorText(err), Index: -1}}, Duration: time.Since(began)}
+		return withoutProfile(ctx, err, time.Since(began))
 	}
 	ctx, traffic, end := in.measured(ctx)
 	defer end()

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"time"
@@ -91,6 +92,22 @@ func (in *instance) putProfile(ctx context.Context, st TaskEnv) error {
 	ctx, cancel := context.WithTimeout(ctx, profileTime+in.patience)
 	defer cancel()
 	return in.context().Snapshots.Restore(ctx, s.browserState())
+}
+
+// withoutProfile is the end of a task whose profile was not put into the browser: none of its
+// actions has begun.
+func withoutProfile(ctx context.Context, err error, took time.Duration) *Outcome {
+	o := &Outcome{End: EndStopped, Duration: took}
+	why := Failure{Code: CodeInternal, Text: "The profile could not be put into the browser: " + ErrorText(err), Index: -1}
+	switch {
+	case ctx.Err() != nil:
+		o.End = EndOf(ctx)
+		return o
+	case errors.Is(err, context.DeadlineExceeded):
+		why.Code, why.Text = CodeTimeout, fmt.Sprintf("The profile could not be put into the browser within %dms", Millis(profileTime))
+	}
+	o.Failures = []Failure{why}
+	return o
 }
 
 // saveProfile saves what the task leaves in its browser.

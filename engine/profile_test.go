@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"troupe/engine/browser"
 	"troupe/testkit/need"
@@ -178,6 +179,30 @@ func TestProfileNotSaved(t *testing.T) {
 	}}})
 	if o.End != EndCancelled {
 		t.Errorf("%+v", o)
+	}
+}
+
+// TestProfileTooSlow: a task that has its profile too late has begun nothing, and says why. One
+// that is over by then ends as any other.
+func TestProfileTooSlow(t *testing.T) {
+	t.Parallel()
+	task, err := Parse([]byte(`{"profile":"p","actions":[{"wait":1}]}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile := &ProfileState{State: json.RawMessage(`{"origins":[{"origin":"http://a.example","localStorage":[{"name":"a","value":"b"}]}]}`)}
+	in := newInstance(t)
+	in.patience = time.Nanosecond - profileTime
+	o := in.Play(context.Background(), task, TaskEnv{Profile: profile})
+	if o.End != EndStopped || len(o.Failures) != 1 || o.Failures[0].Code != CodeTimeout || !strings.Contains(o.Failures[0].Text, "within 5000ms") {
+		t.Errorf("too late: %+v", o)
+	}
+	for end, cause := range map[End]error{EndCancelled: ErrCancelled, EndInterrupted: ErrDraining, EndTimeout: context.DeadlineExceeded} {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		cancel(cause)
+		if o := newInstance(t).Play(ctx, task, TaskEnv{Profile: profile}); o.End != end || len(o.Failures) != 0 {
+			t.Errorf("%v: %+v", cause, o)
+		}
 	}
 }
 
