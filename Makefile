@@ -55,7 +55,7 @@ test-cluster:
 
 test-rest:
 	$(TESTED) -race $$(go list ./... | grep -vE "^$$(go list -m)/(engine|cluster|cmd)(/|$$)")
-	$(if $(RACE),$(GOTEST) -race -run=TestTransitions ./actors -args -chromium) # all tests: the same rows once more, in real browsers
+	$(if $(RACE),$(GOTEST) -vet=off -race -run=TestTransitions ./actors -args -chromium) # all tests: the same rows once more, in real browsers
 
 test-programs:
 	$(TESTED) $(RACE) ./cmd/...
