@@ -23,6 +23,7 @@ func (n *nodeParts) launch(live context.Context, worker string) (engine.Instance
 		return nil, err
 	}
 	defer back()
+	began := time.Now()
 	ctx, cancel := context.WithTimeout(live, n.cfg.Browser.LaunchTimeout)
 	defer cancel()
 	var inst engine.Instance
@@ -37,6 +38,7 @@ func (n *nodeParts) launch(live context.Context, worker string) (engine.Instance
 	if err != nil {
 		return nil, fmt.Errorf("launch a browser: %w", err)
 	}
+	n.launchTimes.Add(time.Since(began))
 	return inst, nil
 }
 

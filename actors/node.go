@@ -20,6 +20,7 @@ import (
 	"troupe/actors/records"
 	"troupe/actors/view"
 	"troupe/engine"
+	"troupe/engine/lately"
 	"troupe/persistence"
 )
 
@@ -69,11 +70,13 @@ type nodeParts struct {
 	beginChecks  callbacks[func(context.Context) error]
 	recovered    map[string]*recoveredSession // by worker: what goes on from an earlier process
 
-	launches   *launchLimiter
-	background taskGroup // what runs outside of the mailboxes
-	grouped    groupedWrites
-	status     atomic.Pointer[api.Status]
-	limits     atomic.Pointer[map[engine.Plan]engine.Limits]
+	launches    *launchLimiter
+	launchTimes lately.Mean // of browsers, where it went well
+	resetTimes  lately.Mean // the same
+	background  taskGroup   // what runs outside of the mailboxes
+	grouped     groupedWrites
+	status      atomic.Pointer[api.Status]
+	limits      atomic.Pointer[map[engine.Plan]engine.Limits]
 }
 
 // props are those of an actor whose mailbox runs on the node's goroutine pool.

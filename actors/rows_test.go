@@ -116,6 +116,31 @@ var workerRows = []row{
 		k.WantLaunches("w1", 2)
 		sees(k, x, 0)
 	}},
+	{"online, cleaned slowly where everything takes long: the browser stays", testkit.Options{LaunchTakes: 2 * time.Second, Config: func(c *actors.Config) { c.Browser.ResetTimeout = 2 * time.Second }}, func(t *testing.T, k *testkit.Kit) {
+		k.Engine.OnReset("w1", testkit.Reset{Takes: 3 * time.Second})
+		began := time.Now()
+		k.Do(anna, testkit.Task(), quick)
+		k.WantEnd(k.Start(bert, testkit.Task(), quick), engine.EndCompleted)
+		k.WantTook(began, 3*time.Second, 3*time.Second)
+		k.WantLaunches("w1", 1)
+	}},
+	{"online, cleaned without end where everything takes long: the browser is replaced", testkit.Options{LaunchTakes: 2 * time.Second, Config: func(c *actors.Config) { c.Browser.ResetTimeout = 2 * time.Second }}, func(t *testing.T, k *testkit.Kit) {
+		k.Engine.OnReset("w1", testkit.Reset{Hang: true})
+		began := time.Now()
+		k.Do(anna, testkit.Task(), quick)
+		k.WantEnd(k.Start(bert, testkit.Task(), quick), engine.EndCompleted)
+		k.WantTook(began, 6*time.Second, 6*time.Second)
+		k.WantLaunches("w1", 2)
+	}},
+	{"online, cleaned slower and slower: the browser stays", testkit.Options{Config: func(c *actors.Config) { c.Browser.ResetTimeout = span(0, time.Second) }}, func(t *testing.T, k *testkit.Kit) {
+		for _, takes := range []time.Duration{span(1500, 700), span(4000, 1000), span(7000, 1500)} {
+			k.Engine.OnReset("w1", testkit.Reset{Takes: takes * time.Millisecond})
+		}
+		for range 4 {
+			k.WantEnd(k.Start(anna, testkit.Task(), quick), engine.EndCompleted)
+		}
+		k.WantLaunches("w1", 1)
+	}},
 	{"online, renewed: it stays claimable", testkit.Options{LaunchTakes: time.Second, Config: func(c *actors.Config) { c.Browser.RenewTasks, c.Browser.RenewAge = 2, span(time.Hour, 8*time.Second) }},
 		func(t *testing.T, k *testkit.Kit) {
 			for range 2 {

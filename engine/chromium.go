@@ -280,7 +280,7 @@ func (in *instance) replace(ctx context.Context, old *browser.Context) error {
 	in.tabs, in.closed, in.refs, in.requests, in.through = c, nil, nil, nil, ""
 	in.mu.Unlock()
 	in.keeps = keeps{}
-	in.engine.pace.replacing(time.Since(began), time.Now())
+	in.engine.pace.replaced.Add(time.Since(began))
 	return nil
 }
 

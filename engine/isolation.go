@@ -120,7 +120,7 @@ func (in *instance) keep(ctx context.Context, c *browser.Context) bool {
 // clean ends the connections of a task, so that no answer to it comes later, and then
 // removes what it has left.
 func (in *instance) clean(ctx context.Context, c *browser.Context) error {
-	resistance := in.engine.pace.resistance(time.Now()) + in.patience
+	resistance := in.engine.pace.resistance() + in.patience
 	ctx, cancel := context.WithTimeout(ctx, resistance+cleaning)
 	defer cancel()
 	erase := in.engine.Isolation != IsolateNone
@@ -131,7 +131,7 @@ func (in *instance) clean(ctx context.Context, c *browser.Context) error {
 	if err != nil {
 		return err
 	}
-	in.engine.pace.leaving(left, time.Now())
+	in.engine.pace.left.Add(left)
 	if !erase {
 		return nil
 	}

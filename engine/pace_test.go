@@ -10,34 +10,25 @@ import (
 func TestResistance(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
-	start := time.Now()
 	for _, c := range []struct {
-		name           string
-		replaced, left []time.Duration // each a second after the one before
-		wait           time.Duration   // after the last
-		want           time.Duration
+		name                 string
+		replaced, left, want time.Duration // zero: none
 	}{
-		{name: "nothing is known", want: leastResistance},
-		{name: "the machine is fast", replaced: []time.Duration{40 * ms}, left: []time.Duration{9 * ms}, want: leastResistance},
-		{name: "new contexts are slow", replaced: []time.Duration{300 * ms}, want: 300 * ms},
-		{name: "one of them was slow", replaced: []time.Duration{100 * ms, 500 * ms}, want: 200 * ms},
-		{name: "pages are slow", left: []time.Duration{60 * ms}, want: manyLeaves * 60 * ms},
-		{name: "both are", replaced: []time.Duration{300 * ms}, left: []time.Duration{60 * ms}, want: 300 * ms},
-		{name: "they are very slow", replaced: []time.Duration{3 * time.Second}, want: mostResistance},
-		{name: "they were slow until just now", replaced: []time.Duration{300 * ms}, wait: paceHolds - 1, want: 300 * ms},
-		{name: "they were slow long ago", replaced: []time.Duration{300 * ms}, left: []time.Duration{60 * ms}, wait: paceHolds, want: leastResistance},
+		{"nothing is known", 0, 0, leastResistance},
+		{"the machine is fast", 40 * ms, 9 * ms, leastResistance},
+		{"new contexts are slow", 300 * ms, 0, 300 * ms},
+		{"pages are slow", 0, 60 * ms, manyLeaves * 60 * ms},
+		{"both are", 300 * ms, 60 * ms, 300 * ms},
+		{"they are very slow", 3 * time.Second, 0, mostResistance},
 	} {
 		var p pace
-		now := start
-		for i, took := range c.replaced {
-			now = start.Add(time.Duration(i) * time.Second)
-			p.replacing(took, now)
+		if c.replaced > 0 {
+			p.replaced.Add(c.replaced)
 		}
-		for i, took := range c.left {
-			now = start.Add(time.Duration(i) * time.Second)
-			p.leaving(took, now)
+		if c.left > 0 {
+			p.left.Add(c.left)
 		}
-		if got := p.resistance(now.Add(c.wait)); got != c.want {
+		if got := p.resistance(); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
