@@ -3,7 +3,6 @@ package actors
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -168,72 +167,17 @@ func (w *worker) onLaunched(ctx actor.Context, m *launched) {
 	w.apply(ctx, fsm.BrowserUp{Lost: m.lost})
 }
 
-// resetting is one reset, known by its address.
-type resetting struct{ _ byte } // not empty: its address must be its own
-
-// resetDone says how a reset ended.
-type resetDone struct {
-	resetting *resetting
-	err       error
-}
-
 // clean resets the browser outside of the mailbox, or replaces it when it is due.
 func (w *worker) clean(ctx actor.Context) {
-	cfg := w.node.cfg.Browser
-	if w.browser.due(cfg) {
+	if w.browser.due(w.node.cfg.Browser) {
 		w.browser.close()
 		w.launch(ctx)
 		return
 	}
-	root, self := ctx.ActorSystem().Root, ctx.Self()
-	inst, r := w.browser.inst, &resetting{}
+	root, self, r := ctx.ActorSystem().Root, ctx.Self(), &resetting{node: w.node, began: time.Now()}
+	r.send = func(err error) { root.Send(self, &resetDone{r, err}) }
 	w.reset = r
-	bound, cancel := context.WithCancelCause(w.browser.ctx)
-	node, began, over := w.node, time.Now(), new(atomic.Bool)
-	end := func(err error) {
-		if over.CompareAndSwap(false, true) {
-			root.Send(self, &resetDone{r, err})
-		}
-	}
-	var late func()
-	late = func() {
-		switch more := node.resetLimit() - time.Since(began); {
-		case over.Load():
-		case more > 0: // the machine has become busy meanwhile
-			time.AfterFunc(more, late)
-		default: // a claim may be waiting: no moment more
-			cancel(context.DeadlineExceeded)
-			end(fmt.Errorf("reset the browser: %w", context.DeadlineExceeded))
-		}
-	}
-	timer := time.AfterFunc(node.resetLimit(), late)
-	node.background.Go(func() {
-		err := protect(func() error { return inst.Reset(bound) })
-		timer.Stop()
-		if err == nil {
-			node.resetTimes.Add(time.Since(began))
-		}
-		end(err)
-		cancel(nil)
-	})
-}
-
-const (
-	// mostReset bounds the reset of a browser however busy the machine is, or ResetTimeout
-	// where that is more.
-	mostReset = 15 * time.Second
-	// manyResets and manyLaunches are how many times as long as others a reset may take, and
-	// as a launch, which is more work.
-	manyResets   = 4
-	manyLaunches = 2
-)
-
-// resetLimit is how long a browser may take to be reset: ResetTimeout, and longer while
-// everything takes long. A browser that is only slow would be replaced by one that has to
-// be launched, and the machine would be busier than before.
-func (n *nodeParts) resetLimit() time.Duration {
-	least := n.cfg.Browser.ResetTimeout
-	return min(max(manyResets*n.resetTimes.Value(), manyLaunches*n.launchTimes.Value(), least), max(mostReset, least))
+	r.run(w.browser.ctx, w.browser.inst)
 }
 
 // suspend saves the session that holds the worker, outside of the mailbox.

@@ -50,7 +50,7 @@ func forwardOnce[T any](ctx context.Context, c *Router, one *inflightRequest, no
 	switch {
 	case err == nil || unstarted(err):
 		return x, err
-	case notBegun(err, m.TaskID, time.Since(o.Sent)):
+	case notBegun(err, m.TaskID, elapsed(o.Sent)):
 		return nil, fmt.Errorf("forward a task to %s: it has left and had not begun it: %w", node, link.ErrUndelivered)
 	case m.Idempotency.Key != "":
 		return nil, fmt.Errorf("forward a task to %s: %w: %w", node, errUnknown, err)
@@ -92,13 +92,20 @@ func (c *Router) cancelForwarded(ctx context.Context, one *inflightRequest, node
 // two do not come in order.
 const answerGrace = time.Second
 
+// elapsed is how long ago a task was sent. One clock stands still while the machine sleeps, the
+// other can be set back.
+func elapsed(sent time.Time) time.Duration {
+	now := time.Now()
+	return max(now.Sub(sent), now.Round(0).Sub(sent.Round(0)))
+}
+
 // withinAnswer is within for the answer to a task. A node that has left in good order has
 // answered what it had begun.
 func withinAnswer(ctx, alive context.Context, most time.Duration, o *link.ForwardedExecute) (context.Context, context.CancelCauseFunc) {
 	staying, left := context.WithCancelCause(context.WithoutCancel(alive)) // who attends to the node is in its values
 	unwatch := context.AfterFunc(alive, func() {
 		cause := context.Cause(alive)
-		if hasLeft(cause) && !notBegun(cause, o.TaskID, time.Since(o.Sent)) {
+		if hasLeft(cause) && !notBegun(cause, o.TaskID, elapsed(o.Sent)) {
 			time.AfterFunc(answerGrace, func() { left(cause) })
 			return
 		}
@@ -120,18 +127,25 @@ func askOrder[T any](ctx context.Context, c *Router, node string, o *link.Forwar
 	}}
 	watching, stop := context.WithCancel(ctx)
 	go s.watch(watching)
-	x, err := link.AskFor[T](ctx, c.transport, node, o)
+	x, err := link.AskHeard[T](ctx, c.transport, node, o, stop) // nobody asks for an answer that is being fetched
 	stop()
 	if err == nil {
 		return x, nil
 	}
+	var got any
 	select {
-	case got := <-again:
-		if x, ok := got.(*T); ok {
-			return x, nil
-		}
-		return nil, fmt.Errorf("forward a task to %s: its answer is a %T", node, got)
+	case got = <-again:
 	default:
+		if unstarted(err) || ctx.Err() != nil {
+			return nil, err
+		}
+		var wrong error // the answer came, and could not be fetched
+		if got, wrong = s.fetchAgain(ctx); wrong != nil {
+			return nil, err
+		}
 	}
-	return nil, err
+	if x, ok := got.(*T); ok {
+		return x, nil
+	}
+	return nil, fmt.Errorf("forward a task to %s: its answer is a %T", node, got)
 }

@@ -40,6 +40,7 @@ type hostedTasks struct {
 
 	mu      sync.Mutex
 	running map[string]*hostedTask
+	unsent  map[string]*hostedTask // those that are over, and whose answer is not on its way
 	seen    map[string]bool
 	ended   []endedTask // of those, the ones that are over, the oldest first
 	closed  bool
@@ -79,7 +80,7 @@ func (g *hostedTasks) begin(o *link.ForwardedExecute) (one *hostedTask, err erro
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.running == nil {
-		g.running, g.seen = map[string]*hostedTask{}, map[string]bool{}
+		g.running, g.unsent, g.seen = map[string]*hostedTask{}, map[string]*hostedTask{}, map[string]bool{}
 	}
 	switch {
 	case g.closed:
@@ -107,6 +108,7 @@ func (g *hostedTasks) end(one *hostedTask, refused bool, answer any) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.running, one.id)
+	g.unsent[one.id] = one
 	g.keep(one, answer)
 	if refused {
 		delete(g.seen, one.id)
@@ -124,7 +126,14 @@ func (g *hostedTasks) end(one *hostedTask, refused bool, answer any) {
 }
 
 // answered notes that the answer to a task is on its way.
-func (g *hostedTasks) answered() { g.wg.Done() }
+func (g *hostedTasks) answered(one *hostedTask) {
+	g.mu.Lock()
+	if g.unsent[one.id] == one {
+		delete(g.unsent, one.id)
+	}
+	g.mu.Unlock()
+	g.wg.Done()
+}
 
 // cancel cancels a task of an account that the actors do not have yet.
 func (g *hostedTasks) cancel(m *api.Cancel) bool {
@@ -150,8 +159,8 @@ func (g *hostedTasks) endFrom(origin string) {
 }
 
 const (
-	// lastTasksWithin is of how many seconds a node that leaves names the tasks: whoever
-	// waits for longer has asked whether his has arrived. maxLastTasks is how many at most.
+	// lastTasksWithin is for how long before its end a node that leaves names the tasks: a
+	// sender that waits for longer knows from a receipt. maxLastTasks is how many at most.
 	lastTasksWithin = 10 * time.Second
 	maxLastTasks    = 5000
 )

@@ -22,7 +22,7 @@ func TestLastTasks(t *testing.T) {
 				t.Fatal(err)
 			}
 			g.end(one, refused, nil)
-			g.answered()
+			g.answered(one)
 		}
 		ends("old", false)
 		time.Sleep(lastTasksWithin + time.Millisecond)

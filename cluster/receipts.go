@@ -56,9 +56,22 @@ type sentOrder struct {
 	over func(answer any, err error)
 }
 
-// watch asks for the receipt of a task until the wait for its answer ends.
+func (s *sentOrder) question() *link.ReceiptQuery {
+	return &link.ReceiptQuery{TaskID: s.order.TaskID, Origin: s.order.Origin, Try: s.order.Try, Boot: s.order.To}
+}
+
+// fetchAgain asks once for an answer that the node has given.
+func (s *sentOrder) fetchAgain(ctx context.Context) (any, error) {
+	x, err := s.c.transport.Ask(ctx, s.node, s.question())
+	if _, isReceipt := x.(*link.Receipt); err == nil && isReceipt {
+		err = errAnswerGone
+	}
+	return x, err
+}
+
+// watch asks for the receipt of a task until its answer comes, or the wait for it ends.
 func (s *sentOrder) watch(ctx context.Context) {
-	q := &link.ReceiptQuery{TaskID: s.order.TaskID, Origin: s.order.Origin, Try: s.order.Try, Boot: s.order.To}
+	q := s.question()
 	wait, answered := receiptAfter, false
 	for {
 		select {
@@ -149,7 +162,7 @@ func (g *hostedTasks) receipt(q *link.ReceiptQuery) any {
 		return r
 	}
 	for _, a := range g.answers {
-		if a.task == q.TaskID && a.origin == q.Origin && a.try == q.Try {
+		if a.task == q.TaskID && a.origin == q.Origin && a.try == q.Try && g.unsent[a.task] == nil {
 			return a.answer
 		}
 	}
@@ -157,6 +170,8 @@ func (g *hostedTasks) receipt(q *link.ReceiptQuery) any {
 	switch {
 	case one != nil:
 		r.Received = one.try == q.Try
+	case g.unsent[q.TaskID] != nil:
+		r.Received = g.unsent[q.TaskID].try == q.Try
 	case g.seen[q.TaskID]:
 		r.Received, r.Answered = true, true
 	}

@@ -15,6 +15,7 @@ type receiptModel struct {
 	g       *hostedTasks
 	boots   int
 	running *hostedTask
+	unsent  []unsentAnswer
 	plays   int
 
 	onWay []*link.ForwardedExecute
@@ -32,7 +33,7 @@ func (m *receiptModel) note(format string, args ...any) {
 
 func (m *receiptModel) restart() {
 	m.boots++
-	m.g, m.running = &hostedTasks{boot: fmt.Sprint("b", m.boots)}, nil
+	m.g, m.running, m.unsent = &hostedTasks{boot: fmt.Sprint("b", m.boots)}, nil, nil
 	m.note("start %s", m.g.boot)
 }
 
@@ -74,7 +75,13 @@ func (m *receiptModel) deliver(i int, keeps bool) error {
 	return nil
 }
 
-func (m *receiptModel) end(refused, answerLost bool) {
+// unsentAnswer is an answer that is still being written.
+type unsentAnswer struct {
+	one *hostedTask
+	x   *api.Executed
+}
+
+func (m *receiptModel) end(refused bool) {
 	one := m.running
 	if one == nil {
 		return
@@ -87,10 +94,20 @@ func (m *receiptModel) end(refused, answerLost bool) {
 		m.plays++
 	}
 	m.g.end(one, refused, x)
-	m.note("end %d: refused %v, its answer is lost %v", one.try, refused, answerLost)
-	if !answerLost && m.last != nil && m.last.Try == one.try {
-		m.answered(x)
+	m.unsent = append(m.unsent, unsentAnswer{one, x})
+	m.note("end %d: refused %v", one.try, refused)
+}
+
+// sendAnswers sends what has ended.
+func (m *receiptModel) sendAnswers(lost bool) {
+	for _, a := range m.unsent {
+		m.g.answered(a.one)
+		m.note("answer %d: lost %v", a.one.try, lost)
+		if !lost && m.last != nil && m.last.Try == a.one.try {
+			m.answered(a.x)
+		}
 	}
+	m.unsent = nil
 }
 
 // answered: what was refused may be sent again.
@@ -140,7 +157,10 @@ func TestReceipts(t *testing.T) {
 			case n < 12 && len(m.onWay) > 0: // lost
 				m.onWay = m.onWay[1:]
 			case n < 15:
-				m.end(r.IntN(3) == 0, r.IntN(2) == 0)
+				m.end(r.IntN(3) == 0)
+				if r.IntN(2) == 0 {
+					m.sendAnswers(r.IntN(2) == 0)
+				}
 			case n < 18:
 				m.ask()
 			case n < 19:
@@ -159,7 +179,8 @@ func TestReceipts(t *testing.T) {
 		}
 		// Now nothing is lost any more.
 		for range 10 {
-			m.end(false, true)
+			m.end(false)
+			m.sendAnswers(true)
 			m.ask()
 			m.send()
 			for len(m.onWay) > 0 {

@@ -27,7 +27,7 @@ func (c *Router) receive(m any) link.Reply {
 		case err != nil:
 			return now(&link.Fault{Text: err.Error(), Unstarted: undelivered(err) || errors.Is(err, errWithdrawn)})
 		}
-		return link.Reply{Make: func() any { return c.hosted.host(one, o) }, Sent: c.hosted.answered}
+		return link.Reply{Make: func() any { return c.hosted.host(one, o) }, Sent: func() { c.hosted.answered(one) }}
 	}
 	if q, ok := m.(*link.ReceiptQuery); ok {
 		return now(c.hosted.receipt(q)) // what came before it is known

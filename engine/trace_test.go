@@ -73,7 +73,7 @@ func TestAFullTraceChangesNothing(t *testing.T) {
 	t.Parallel()
 	url := evidenceSite(t)
 	const list = `"actions":[{"open":"{{url}}/"},{"find":"#go","options":{"save":"b"}},{"click":"$b"},{"getText":"#h","options":{"save":"t"}},{"fill":["#f","${t} x"]},
-		{"loop":{"repeat":3,"do":[{"getValue":"#f","options":{"push":"v"}},{"getText":"#no","options":{"timeout":100}}]}}]}`
+		{"loop":{"repeat":3,"do":[{"getValue":"#f","options":{"push":"v"}},{"evaluate":"throw new Error('no')"}]}}]}`
 	var k kept
 	plain := play(t, newInstance(t), strings.ReplaceAll(`{"config":{"trace":true},`+list, "{{url}}", url), TaskEnv{SaveFile: k.save})
 	if plain.Trace != "" || len(k.files) > 0 {

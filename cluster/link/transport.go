@@ -62,6 +62,11 @@ const InventorySubject = "troupe.inventory"
 
 // Ask sends a message to a node and waits for its answer until ctx ends.
 func (w *Transport) Ask(ctx context.Context, node string, m any) (any, error) {
+	return w.ask(ctx, node, m, func() {})
+}
+
+// ask is Ask, with heard as in [AskHeard].
+func (w *Transport) ask(ctx context.Context, node string, m any, heard func()) (any, error) {
 	b, err := Encode(m)
 	if err != nil {
 		return nil, err
@@ -78,6 +83,7 @@ func (w *Transport) Ask(ctx context.Context, node string, m any) (any, error) {
 	case err != nil:
 		return nil, fmt.Errorf("ask %s: %w", node, err)
 	}
+	heard()
 	got, err := Decode(r.Data)
 	if p, ok := got.(*PayloadRef); ok && p.Node != node {
 		err = fmt.Errorf("it answers with a payload of %q", p.Node)
@@ -98,9 +104,15 @@ func (w *Transport) Ask(ctx context.Context, node string, m any) (any, error) {
 	return got, nil
 }
 
-// AskFor is ask for an answer of one type.
+// AskFor is Ask for an answer of one type.
 func AskFor[T any](ctx context.Context, w *Transport, node string, m any) (*T, error) {
-	got, err := w.Ask(ctx, node, m)
+	return AskHeard[T](ctx, w, node, m, func() {})
+}
+
+// AskHeard is AskFor. It calls heard when the node has answered, which may be long before
+// a large answer is fetched.
+func AskHeard[T any](ctx context.Context, w *Transport, node string, m any, heard func()) (*T, error) {
+	got, err := w.ask(ctx, node, m, heard)
 	if err != nil {
 		return nil, err
 	}
