@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -144,16 +145,33 @@ func servePackage(w http.ResponseWriter, r *http.Request, root string) {
 	file := packageFile(root, strings.TrimPrefix(r.URL.Path, "/npm/"))
 	if ext := filepath.Ext(file); ext == ".js" || ext == ".mjs" || ext == ".cjs" {
 		w.Header().Set("Content-Type", "text/javascript")
-		imported := r.Header.Get("Sec-Fetch-Mode") == "cors" // a plain script is fetched without
-		if b, err := os.ReadFile(file); err == nil && imported && !module.Match(b) {
-			fmt.Fprint(w, commonJS(root, file, b))
-			return
+		if imported := r.Header.Get("Sec-Fetch-Mode") == "cors"; imported { // a plain script is fetched without
+			if text := asModule(root, file); text != "" {
+				fmt.Fprint(w, text)
+				return
+			}
 		}
 	}
 	http.ServeFile(w, r, file)
 }
 
-// commonJS makes a module of a file that is none.
+// modules are the files that were asked for as modules, each looked through once: of a large
+// one that takes seconds on a slow machine.
+var modules sync.Map
+
+// asModule makes a module of a file that is none; empty: it is one.
+func asModule(root, file string) string {
+	once, _ := modules.LoadOrStore(file, sync.OnceValue(func() string {
+		b, err := os.ReadFile(file)
+		if err != nil || module.Match(b) {
+			return ""
+		}
+		return commonJS(root, file, b)
+	}))
+	return once.(func() string)()
+}
+
+// commonJS is the text of a module for a file that is none.
 func commonJS(root, file string, b []byte) string {
 	needs := map[string]bool{}
 	for _, m := range required.FindAllStringSubmatch(string(b), -1) {
