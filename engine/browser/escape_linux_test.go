@@ -56,7 +56,7 @@ for (const policy of ['all', 'relay']) go(async () => {
 	await pc.setLocalDescription(await pc.createOffer());
 	const other = new RTCPeerConnection(); other.createDataChannel('y');
 	await other.setRemoteDescription(pc.localDescription); await other.setLocalDescription(await other.createAnswer()); await pc.setRemoteDescription(other.localDescription);
-	for (const c of ['candidate:1 1 udp 2113937151 192.0.2.5 5000 typ host', 'candidate:2 1 tcp 1518280447 192.0.2.6 9 typ host tcptype active', 'candidate:3 1 tcp 1518280447 192.0.2.6 5001 typ host tcptype passive', 'candidate:4 1 udp 2113937151 0f5f6a2c-7d2b-4d4e-9d5c-1f1f1f1f1f1f.local 5000 typ host'])
+	for (const c of ['candidate:1 1 udp 2113937151 192.0.2.5 5000 typ host', 'candidate:2 1 tcp 1518280447 192.0.2.6 9 typ host tcptype active', 'candidate:3 1 tcp 1518280447 192.0.2.6 5001 typ host tcptype passive', 'candidate:4 1 udp 2113937151 0f5f6a2c-7d2b-4d4e-9d5c-1f1f1f1f1f1f.local 5000 typ host', 'candidate:5 1 udp 2113937151 127.0.0.1 5002 typ host', 'candidate:6 1 tcp 1518280447 127.0.0.1 5003 typ host tcptype passive', 'candidate:7 1 udp 2113937151 ::1 5004 typ host'])
 		await pc.addIceCandidate({candidate: c, sdpMid: '0'}).catch(() => {});
 	await new Promise(r => setTimeout(r, 1000));
 });

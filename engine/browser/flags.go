@@ -53,6 +53,9 @@ func Flags(o Options, profile string) []string {
 		// nothing that a proxy cannot carry is spoken.
 		"--proxy-server=" + o.Proxy, "--proxy-bypass-list=" + noBypass, "--disable-quic",
 		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp", noNames,
+		// Where the browser knows no network (netlink_linux.go), calls would wait for one
+		// without end. Loopback is one, and gives them no address, either.
+		"--allow-loopback-in-peer-connection",
 
 		"--disable-software-rasterizer",
 		// There is nothing to keep it for, and to clear it takes longer than all that sites

@@ -11,7 +11,8 @@ import (
 )
 
 // startPlain starts a command that can gain no privileges, nor can anything that
-// it starts: programs with a setuid bit run without it. A thread that gives this
+// it starts: programs with a setuid bit run without it. It does not hear of changes of the
+// network either. A thread that gives this
 // up cannot have it back, so one is made for it and ends with the start: the
 // runtime keeps it apart from all others, and makes none from it.
 func startPlain(cmd *exec.Cmd) error {
@@ -21,6 +22,7 @@ func startPlain(cmd *exec.Cmd) error {
 			done <- fmt.Errorf("giving up new privileges: %w", err)
 			return
 		}
+		_ = deafToNetwork() // a kernel without filters leaves the browser as it is
 		done <- cmd.Start()
 	})
 	return <-done
