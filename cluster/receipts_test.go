@@ -1,8 +1,11 @@
 package cluster_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 	"troupe/cluster"
 	"troupe/engine"
 	"troupe/testkit"
+	"troupe/testkit/need"
 )
 
 // losesOrders loses so many tasks that are sent to a node, but nothing else.
@@ -97,4 +101,27 @@ func TestALostAnswerIsGivenAgain(t *testing.T) {
 		t.Errorf("on %s after %v, played %d times, %d lost", at.name, g.took, to.plays(g.id), n1.wire.count())
 	}
 	t.Logf("answered after %v", g.took)
+}
+
+// TestAnAnswerIsFetchedAgain: one that came, and of which a piece was lost on its way, is given
+// again, and the task does not run again.
+func TestAnAnswerIsFetchedAgain(t *testing.T) {
+	need.Time(t)
+	t.Parallel()
+	to := newLeasedCluster(t, clusterLease, 0, 1)
+	n1, n2 := to.nodes[0], to.nodes[1]
+	data := []byte(`"` + strings.Repeat("x", 2<<20) + `"`)
+	var once atomic.Bool
+	n2.wire.losing(func(subject string, _ []byte) bool {
+		return subject == "troupe.node.n2.piece" && once.CompareAndSwap(false, true)
+	})
+	g := to.send(n1, anna, patient, testkit.Script{Do: func(context.Context, testkit.Call) *engine.Outcome {
+		return &engine.Outcome{End: engine.EndCompleted, Data: data}
+	}})
+	if x := to.answer(g); x.Refusal != nil || !bytes.Equal(x.Outcome.Data, data) {
+		t.Errorf("it ends as %s, refused: %v", x.Outcome.End, x.Refusal)
+	}
+	if n := n2.wire.count(); n != 1 || to.plays(g.id) != 1 {
+		t.Errorf("%d pieces were lost, and it ran %d times", n, to.plays(g.id))
+	}
 }

@@ -36,25 +36,6 @@ func (r *Roster) Select(account string, shared bool, fits func(*Slot) bool) *Slo
 	return nil
 }
 
-// soonest selects among workers that are being cleaned: the one cleaned longest. Where
-// browsers stay with an account it is one that has served the account last: after another
-// account's task it would have to make a new context, too.
-func (r *Roster) soonest(l *list.List, account string, fits func(*Slot) bool) *Slot {
-	if r.PreferLast {
-		for e, n := l.Back(), 0; e != nil && n < lookahead; e, n = e.Prev(), n+1 {
-			if s := e.Value.(*Slot); s.last == account && fits(s) {
-				return s
-			}
-		}
-	}
-	for e := l.Back(); e != nil; e = e.Prev() {
-		if s := e.Value.(*Slot); fits(s) {
-			return s
-		}
-	}
-	return nil
-}
-
 // lookahead bounds how many free workers are looked at for one that has served the
 // account last.
 const lookahead = 32
@@ -64,19 +45,33 @@ const lookahead = 32
 // and else the one that nobody has used for the longest time: its account may have gone.
 func (r *Roster) first(l *list.List, account string, fits func(*Slot) bool) *Slot {
 	if !r.PreferLast {
-		for e := l.Front(); e != nil; e = e.Next() {
-			if s := e.Value.(*Slot); fits(s) {
-				return s
-			}
-		}
-		return nil
+		return pick(l.Front(), (*list.Element).Next, l.Len(), fits)
 	}
-	for e, n := l.Front(), 0; e != nil && n < lookahead; e, n = e.Next(), n+1 {
-		if s := e.Value.(*Slot); s.last == account && fits(s) {
+	if s := pick(l.Front(), (*list.Element).Next, lookahead, lastOf(account, fits)); s != nil {
+		return s
+	}
+	return pick(l.Back(), (*list.Element).Prev, l.Len(), fits)
+}
+
+// soonest selects among workers that are being cleaned: the one cleaned longest. Where
+// browsers stay with an account it is one that has served the account last: after another
+// account's task it would have to make a new context, too.
+func (r *Roster) soonest(l *list.List, account string, fits func(*Slot) bool) *Slot {
+	if r.PreferLast {
+		if s := pick(l.Back(), (*list.Element).Prev, lookahead, lastOf(account, fits)); s != nil {
 			return s
 		}
 	}
-	for e := l.Back(); e != nil; e = e.Prev() {
+	return pick(l.Back(), (*list.Element).Prev, l.Len(), fits)
+}
+
+func lastOf(account string, fits func(*Slot) bool) func(*Slot) bool {
+	return func(s *Slot) bool { return s.last == account && fits(s) }
+}
+
+// pick is the first slot that fits, of so many from an element of a list on.
+func pick(e *list.Element, next func(*list.Element) *list.Element, most int, fits func(*Slot) bool) *Slot {
+	for ; e != nil && most > 0; e, most = next(e), most-1 {
 		if s := e.Value.(*Slot); fits(s) {
 			return s
 		}

@@ -15,6 +15,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/testkit/wait"
 )
 
 // twoWires are those of two nodes that hear each other.
@@ -69,11 +70,7 @@ func TestPayloadsGoWhenTheyWereFetched(t *testing.T) {
 		defer b.out.mu.Unlock()
 		return len(b.out.has)
 	}
-	for end := time.Now().Add(time.Minute); waiting() > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d answers still wait", waiting())
-		}
-	}
+	wait.Until(t, "no answer waits any more", func() bool { return waiting() == 0 })
 
 	// What belongs to a request stays as long as that.
 	p := b.out.put(bytesIn(data), int64(len(data)), 0)

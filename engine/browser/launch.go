@@ -107,7 +107,7 @@ func start(o Options, privileged bool) (p *process, from, to *os.File, err error
 	if privileged {
 		err = cmd.Start()
 	} else {
-		err = startPlain(cmd)
+		err = startPlain(cmd, o.Log)
 	}
 	closeAll(childIn, childOut)
 	if err != nil {

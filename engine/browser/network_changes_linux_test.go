@@ -1,54 +1,31 @@
 package browser_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"troupe/testkit/need"
+	"troupe/testkit/networks"
+	"troupe/testkit/wait"
 )
-
-const changingNetwork = "TROUPE_TEST_CHANGING_NETWORK"
 
 // TestTheNetworkMayChange: no request of a page fails because the machine gets and loses
 // addresses, as it does whenever a container starts or stops on it. The test makes a network
 // of its own for that.
 func TestTheNetworkMayChange(t *testing.T) {
 	need.Browser(t)
-	if os.Getenv(changingNetwork) == "" {
-		c := exec.Command(os.Args[0], "-test.run=^TestTheNetworkMayChange$", "-test.v")
-		c.Env = append(os.Environ(), changingNetwork+"=1")
-		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-		out, err := c.CombinedOutput()
-		var no *exec.ExitError
-		switch {
-		case err != nil && !errors.As(err, &no):
-			t.Skipf("no network of its own: %v", err)
-		case err != nil:
-			t.Errorf("in a network of its own: %v\n%s", err, out)
-		case strings.Contains(string(out), "SKIP"):
-			t.Skipf("%s", out)
-		}
+	if !networks.Own(t) {
 		return
 	}
-	ip := func(args ...string) {
-		t.Helper()
-		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
-			t.Skipf("ip %v: %v %s", args, err, out)
-		}
-	}
-	ip("link", "set", "lo", "up")
-	ip("link", "add", "one", "type", "veth", "peer", "name", "other")
-	ip("link", "set", "one", "up")
-	ip("link", "set", "other", "up")
+	networks.IP(t, "link", "set", "lo", "up")
+	networks.IP(t, "link", "add", "one", "type", "veth", "peer", "name", "other")
+	networks.IP(t, "link", "set", "one", "up")
+	networks.IP(t, "link", "set", "other", "up")
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, `<p id=out></p><script>(async () => {
@@ -90,13 +67,14 @@ func TestTheNetworkMayChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := ""
-	for end := time.Now().Add(time.Minute); got == "" && time.Now().Before(end); {
+	wait.Until(t, "the page has asked for everything", func() bool {
 		r, err := tab.Script.Call(ctx, "text", map[string]any{"t": map[string]any{"k": "css", "s": "#out", "a": "#out"}, "ms": 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
 		got = strings.Trim(string(r.Value), `"`)
-	}
+		return got != ""
+	})
 	if got != "failed: 0" {
 		t.Errorf("of the page's requests %s", got)
 	}

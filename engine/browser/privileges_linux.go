@@ -7,22 +7,25 @@ import (
 	"os/exec"
 	"runtime"
 
+	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 )
 
 // startPlain starts a command that can gain no privileges, nor can anything that
-// it starts: programs with a setuid bit run without it. It does not hear of changes of the
-// network either. A thread that gives this
+// it starts: programs with a setuid bit run without it. It does not notice changes
+// of the network either. A thread that gives this
 // up cannot have it back, so one is made for it and ends with the start: the
 // runtime keeps it apart from all others, and makes none from it.
-func startPlain(cmd *exec.Cmd) error {
+func startPlain(cmd *exec.Cmd, log zerolog.Logger) error {
 	done := make(chan error, 1)
 	go onOwnThread(func() {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			done <- fmt.Errorf("giving up new privileges: %w", err)
 			return
 		}
-		_ = deafToNetwork() // a kernel without filters leaves the browser as it is
+		if err := deafToNetwork(); err != nil {
+			log.Debug().Err(err).Msg("requests of pages fail when the machine's network changes")
+		}
 		done <- cmd.Start()
 	})
 	return <-done

@@ -2,9 +2,13 @@
 
 package browser
 
-import "os/exec"
+import (
+	"os/exec"
 
-func startPlain(cmd *exec.Cmd) error { return cmd.Start() }
+	"github.com/rs/zerolog"
+)
+
+func startPlain(cmd *exec.Cmd, _ zerolog.Logger) error { return cmd.Start() }
 
 // keepDescriptors lets no program that is started from now on have a file of
 // ours, unless it is handed over.

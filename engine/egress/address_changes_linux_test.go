@@ -1,42 +1,22 @@
 package egress
 
 import (
-	"errors"
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
+
+	"troupe/testkit/networks"
 )
 
 // TestOwnAddressesAreRefused makes a network of its own, in which the machine has
 // public addresses, and looks from outside of the proxy whether they are reached.
 func TestOwnAddressesAreRefused(t *testing.T) {
-	if os.Getenv("EGRESS_OWN_NETWORK") == "" {
-		c := exec.Command(os.Args[0], "-test.run=^TestOwnAddressesAreRefused$", "-test.v")
-		c.Env = append(os.Environ(), "EGRESS_OWN_NETWORK=1")
-		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-		out, err := c.CombinedOutput()
-		var no *exec.ExitError
-		switch {
-		case err != nil && !errors.As(err, &no):
-			t.Skipf("no network of its own: %v", err)
-		case err != nil:
-			t.Errorf("in a network of its own: %v\n%s", err, out)
-		case strings.Contains(string(out), "SKIP"):
-			t.Skipf("%s", out)
-		}
+	if !networks.Own(t) {
 		return
 	}
-	ip := func(args ...string) {
-		t.Helper()
-		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
-			t.Skipf("ip %v: %v %s", args, err, out)
-		}
-	}
+	ip := func(args ...string) { t.Helper(); networks.IP(t, args...) }
 	ip("link", "set", "lo", "up")
 	// On lo a network's other addresses are answered here too: neighbours that can be
 	// reached.

@@ -25,10 +25,7 @@ const patience = 10 * time.Second
 
 // ignored are goroutines that libraries start once and keep.
 var ignored = []goleak.Option{
-	goleak.IgnoreAnyFunction("testing.tRunner"),  // tests that run at the same time
-	goleak.IgnoreTopFunction("testing.(*T).Run"), // tests that wait for their subtests
-	goleak.IgnoreTopFunction("testing.(*T).Parallel"),
-	goleak.IgnoreTopFunction("testing.tRunner.func1"),
+	goleak.IgnoreAnyFunction("testing.tRunner"), // tests themselves: they run, or wait for others
 	goleak.IgnoreAnyFunction("testing.runFuzzing"),
 	goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"),
 	goleak.IgnoreTopFunction("os/signal.signal_recv"),
