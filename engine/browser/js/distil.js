@@ -73,7 +73,7 @@ const distil = (node, parent, underPointer, said) => {
 
 // writeTree gives the tree as the service takes it, with numbers. Of an interactive one only
 // what can be acted upon is there, with headings, dialogs and frames.
-const actsOn = (node) => node.can && (usedByHand.has(node.role) || node.clicks || /^\s*\d/.test(attr(node.el, 'tabindex') ?? '') || isEditable(node.el) && !isEditable(above(node.el) ?? node.el));
+const actsOn = (node) => node.can && (byHand(node.el, node.role) || node.clicks || /^\s*\d/.test(attr(node.el, 'tabindex') ?? '') || isEditable(node.el) && !isEditable(above(node.el) ?? node.el));
 const orients = new Set(['heading', 'dialog', 'alertdialog', 'iframe', 'alert', 'status']);
 const writeTree = (top, a) => {
   const alike = new Map(); // by place, role and name: how often that is there

@@ -7,6 +7,8 @@ const mostNodes = 60000, mostLetters = 4e6, longestText = 20000, mostLevels = 90
 const neverShown = new Set('script style noscript template head title meta link base param source track datalist area map'.split(' '));
 const drawnByThemselves = new Set('canvas video audio object progress meter'.split(' ')); // what is in them is shown only where they cannot be
 const usedByHand = new Set('button link textbox searchbox combobox checkbox radio switch slider spinbutton option menuitem menuitemcheckbox menuitemradio tab treeitem scrollbar'.split(' '));
+// byHand is whether a person acts on such an element itself: also on a list of a form.
+const byHand = (el, role) => usedByHand.has(role) || role === 'listbox' && is(el, 'select');
 const rolesWithChecked = new Set('checkbox menuitemcheckbox option radio switch menuitemradio treeitem'.split(' '));
 const rolesWithDisabled = new Set('application button gridcell group link menuitem scrollbar separator tab checkbox columnheader combobox grid listbox menu menubar menuitemcheckbox menuitemradio option radio radiogroup row rowheader searchbox slider spinbutton switch tablist textbox toolbar tree treegrid treeitem'.split(' '));
 const rolesWithExpanded = new Set('application button checkbox combobox gridcell link listbox menuitem row rowheader tab treeitem columnheader menuitemcheckbox menuitemradio switch'.split(' '));
@@ -281,7 +283,7 @@ const nodeOf = (el, role, tag, bare, says, hidden, unseen, s, box, c, off) => {
   };
   if (hidden && (says & saysAria) !== 0 && attr(el, 'aria-hidden')?.toLowerCase() === 'true') node.ghost = true;
   node.pointer = node.can && s.cursor === 'pointer';
-  if (unseen && !usedByHand.has(role) && role !== 'iframe') { node.can = false; node.unseen = true; }
+  if (unseen && !byHand(el, role) && role !== 'iframe') { node.can = false; node.unseen = true; }
   node.active = look.active.has(el);
   const states = !(says & saysAria) && tag !== 'input' && tag !== 'option' && tag !== 'summary' ? statesOfBare(el, role, tag, off) : statesOf(el, role, tag, off);
   if (states?.length) node.s = states;
