@@ -291,11 +291,12 @@ const apart = (el, c) => {
 };
 const dimmed = (el, look) => { const fact = look && factsKnown.get(el); return fact?.seen ? fact.dim : unseenStyle(el); };
 let undecorated = null; // whether an element has nothing put around it, where that is known
+const unescaped = (css) => css.replace(/\\(?:([0-9a-f]{1,6})\s?|(.))/gi, (all, code, c) => (code ? String.fromCodePoint(Math.min(parseInt(code, 16), 0x10ffff)) : c));
 const styledText = (el, part) => {
   if (undecorated?.(el)) return '';
   const s = viewOf(el).getComputedStyle(el, part), content = s.content;
   if (!content || content === 'none' || content === 'normal' || s.display === 'none' || s.visibility !== 'visible') return '';
   const said = content.replace(/\b(url|image-set)\("(?:[^"\\]|\\.)*"\)/g, ''), spoken = /(?:^|\s)\/ ((?:"(?:[^"\\]|\\.)*"\s*)+)$/.exec(said);
-  const t = [...(spoken ? spoken[1] : said).matchAll(/"((?:[^"\\]|\\.)*)"/g)].map((m) => m[1].replace(/\\(["\\])/g, '$1')).join('');
+  const t = [...(spoken ? spoken[1] : said).matchAll(/"((?:[^"\\]|\\.)*)"/g)].map((m) => unescaped(m[1])).join('');
   return s.display.startsWith('inline') ? t : ` ${t} `;
 };

@@ -60,6 +60,6 @@ const statesOf = (el, role, tag, off) => {
 };
 // off is whether aria-disabled says so, of the element or of what is around it.
 const isDisabled = (el, tag, off) => off || ['button', 'input', 'select', 'textarea'].includes(tag) && dom.matches(el, ':disabled') || ['option', 'optgroup'].includes(tag) && optionDisabled(el);
-const optionDisabled = (el) => dom.closest(el, 'option[disabled],optgroup[disabled]') !== null || (el = dom.closest(el, 'select')) !== null && !dom.hasAttribute(el, 'disabled') && dom.matches(el, ':disabled');
+const optionDisabled = (el) => dom.closest(el, 'option[disabled],optgroup[disabled]') !== null || (el = dom.closest(el, 'select')) !== null && dom.matches(el, ':disabled') && (!dom.hasAttribute(el, 'disabled') || dom.closest(el, 'fieldset[disabled]') !== null);
 const turnedOff = (el, off) => { const v = attr(el, 'aria-disabled')?.toLowerCase(); return v === 'true' || v !== 'false' && off; };
 const turnedOffAround = (el) => { for (let n = above(el); n && isElement(n); n = above(n)) { const v = attr(n, 'aria-disabled')?.toLowerCase(); if (v === 'true' || v === 'false') return v === 'true'; } return false; };
