@@ -9,24 +9,26 @@ import (
 // maxSlower is by how much a task may take longer than with an older build.
 const maxSlower = 1.05
 
+// olderBuild is the service as the program of -before.
+var olderBuild = kind{"before", func(b *bench, n int) (*side, error) {
+	now := b.service
+	defer func() { b.service = now }()
+	b.service = b.before
+	return startService(b, n)
+}}
+
 // runBuilds compares the service with an older build of it.
 func runBuilds(b *bench, p *part) error {
 	if b.before == "" {
 		return errors.New("want -before, the program of an older build")
 	}
-	older := kind{"before", func(b *bench, n int) (*side, error) {
-		now := b.service
-		defer func() { b.service = now }()
-		b.service = b.before
-		return startService(b, n)
-	}}
 	p.say("%s", origin(b))
 	p.say("Two builds of the service with one worker each. %s", howPaired)
 	for _, w := range works {
 		if !slices.Contains(simple, w.name) {
 			continue
 		}
-		r, err := comparePair(b, w, older, kind{"now", startService})
+		r, err := comparePair(b, w, olderBuild, kind{"now", startService})
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,9 @@ func runIsolation(b *bench, p *part) error {
 	if b.withPeers {
 		kinds = append(kinds, puppeteerWarm)
 	}
+	if b.before != "" {
+		kinds = append(kinds, olderBuild)
+	}
 	cells := []cell{{works: []string{"W1", "W3"}, load: true}}
 	groups, rounds, window := []group{{n: 1, kinds: kinds, cells: cells}, {n: 8, kinds: kinds, cells: cells}}, b.rounds, 2*time.Second
 	r := &results{of: map[key]*result{}, memory: map[key]float64{}}
@@ -32,7 +35,23 @@ func runIsolation(b *bench, p *part) error {
 	}
 	p.say("### Aims of account")
 	p.add(isolationAims(r))
+	if b.before != "" {
+		p.say("### Beside an older build")
+		p.add(beforeIsolation(r))
+	}
 	return nil
+}
+
+// beforeIsolation compares with a build that knows no levels.
+func beforeIsolation(r *results) table {
+	a := aimTable{r: r, table: table{head: []string{"aim", "measured", "verdict"}}}
+	for _, w := range []string{"W1", "W3"} {
+		a.least(w+", 8 clients: account has 2.0 × the rate of before", a.of(level("account"), w, 8, true).rate/a.of(olderBuild, w, 8, true).rate, 2)
+	}
+	for _, n := range []int{1, 8} {
+		a.most(fmt.Sprintf("W1, %s: task has at most 0.9 × the processor time of before", clientsOf(n)), a.of(level("task"), "W1", n, true).cpu/a.of(olderBuild, "W1", n, true).cpu, 0.9, f2)
+	}
+	return a.table
 }
 
 // isolationAims compares contexts that are kept for an account with pages that nobody cleans.

@@ -79,7 +79,7 @@ func main() {
 	flag.StringVar(&b.service, "troupe", "", "the service's program; default: build it")
 	flag.BoolVar(&b.quick, "quick", os.Getenv("QUICK") != "", "a short look")
 	flag.BoolVar(&b.withPeers, "peers", true, "measure servers around Puppeteer and Playwright, too, which need npm")
-	flag.StringVar(&b.before, "before", "", "with attacks and builds: the program of an older build, to show beside today's")
+	flag.StringVar(&b.before, "before", "", "with attacks, builds and isolation: the program of an older build, to show beside today's")
 	flag.StringVar(&b.attack, "attack", "", "with attacks: only those with this in their names")
 	flag.StringVar(&b.plot, "plot", "", "with scale and attacks: draw a diagram into this file (SVG)")
 	flag.StringVar(&b.job, "job", "", "with agents: only jobs with this in their names")
