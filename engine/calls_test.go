@@ -85,9 +85,9 @@ func TestProtocolCalls(t *testing.T) {
 		{"open and read", fmt.Sprintf(`{"open":%q},{"getText":"#h"},{"getText":"#go"}`, url), 4},
 		// Neither our world nor the page script.
 		{"open and evaluate", fmt.Sprintf(`{"open":%q},{"evaluate":"return 1"},{"evaluate":"return 2"}`, url), 3},
-		// The rest of the page script and the guard's way to tell go along with
-		// the click.
-		{"open and click", fmt.Sprintf(`{"open":%q},{"click":"#go"}`, url), 10},
+		// The rest of the page script, in two parts, and the guard's way to tell go along
+		// with the click.
+		{"open and click", fmt.Sprintf(`{"open":%q},{"click":"#go"}`, url), 11},
 		{"cookies", `{"getCookies":true}`, 1},
 		{"saved data", `{"getSavedData":"x"},{"clearSavedData":true},{"wait":1}`, 0},
 	} {

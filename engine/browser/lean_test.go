@@ -9,7 +9,7 @@ import (
 // pageFiles are the files of all parts.
 var pageFiles = []string{
 	coreJS, settleJS, findJS, firstJS,
-	seekJS, readJS, pageJS, calmJS, rehearseJS,
+	loadJS, calmJS, seekJS, readJS, pageJS, rehearseJS,
 	reachJS, placeJS, freeJS, standinJS, guardJS, fillJS, takenJS, actJS,
 	findbyJS, viewJS, chooseJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS,
 	eachJS, rolesJS, pointingJS, statesJS, shownJS, nearJS,
@@ -23,7 +23,7 @@ func TestLean(t *testing.T) {
 	if want := "const a = '\\u00e9\\u2026'; // kept\nb();\n"; got != want {
 		t.Errorf("lean gave %q, want %q", got, want)
 	}
-	for _, r := range whole.script() + hands.script() + tools.script() + eyes.script() + readers.script() + survey.script() {
+	for _, r := range entry.script() + common.script() + hands.script() + tools.script() + eyes.script() + readers.script() + survey.script() {
 		if r >= 0x80 {
 			t.Fatalf("the page script has %q, which is not ASCII", r)
 		}
@@ -67,6 +67,7 @@ func TestNeeds(t *testing.T) {
 	among := func(name string) string { return object + `.run('batch',{"ops":[["` + name + `",{}]]})` }
 	for p, want := range map[*part]needs{
 		ground:  {},
+		arrival: {arrival: true},
 		common:  {common: true},
 		hands:   {common: true, hands: true},
 		tools:   {common: true, hands: true, tools: true},
@@ -84,7 +85,7 @@ func TestNeeds(t *testing.T) {
 				t.Errorf("%s needs %+v, want %+v", name, got, want)
 			}
 			want := want
-			if want.common, want.survey = false, false; p == survey { // a batch asks for what it lacks itself
+			if want.common, want.survey = p == common, false; p == survey { // a batch asks for what it lacks itself
 				want.hands, want.tools, want.eyes = false, false, false // a list of actions calls none of it
 			}
 			if got := needsOf(among(name)); got != want {
@@ -96,7 +97,7 @@ func TestNeeds(t *testing.T) {
 		t.Error("what gives the focus is not known")
 	}
 	for call, want := range map[string]needs{
-		`.run('batch',{"ops":[["load",{}],["byText",{"text":"a"}]]})`:       {hands: true, tools: true},
+		`.run('batch',{"ops":[["load",{}],["byText",{"text":"a"}]]})`:       {arrival: true, hands: true, tools: true},
 		`.run('loop',{"ahead":{"ops":[["byAttribute",{}]]}})`:               {common: true, hands: true, tools: true},
 		`.run('batch',{"ops":[["text",{"t":{"s":"[\"byText\",1]"}}]]})`:     {},
 		`.run('text',{"t":{"s":"a"},"in":[["byText",1]]})`:                  {},

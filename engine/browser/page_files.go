@@ -8,10 +8,11 @@ import (
 )
 
 // The page side. Each file says what it takes and returns; together they make
-// the one object T of our world. The ground is what a first look needs, and common what
-// goes on from there. A main document gets both at once; one of a frame in a process of
-// its own, where nothing is compiled yet, gets the ground, and the common part when it
-// asks for it. Hands are sent to a document when something in it is first aimed at, filled
+// the one object T of our world. The ground is what a first look needs, and arrival what
+// has to be there from the beginning of a document. A main document gets both at once; one
+// of a frame in a process of its own gets the ground. The common part goes on where a first
+// look does not do: a document gets it with the first call that needs it, or asks for it.
+// Hands are sent to a document when something in it is first aimed at, filled
 // or given the focus, and tools, with the hands, for all else that sees to an element. Eyes,
 // with both, are for what is pointed at by what a person perceives. The readers, with all
 // three, are for what reads a whole document, and the survey
@@ -27,14 +28,17 @@ var (
 	//go:embed js/first.js
 	firstJS string
 
+	//go:embed js/load.js
+	loadJS string
+	//go:embed js/calm.js
+	calmJS string
+
 	//go:embed js/seek.js
 	seekJS string
 	//go:embed js/read.js
 	readJS string
 	//go:embed js/page.js
 	pageJS string
-	//go:embed js/calm.js
-	calmJS string
 	//go:embed js/rehearse.js
 	rehearseJS string
 	// It is evaluated as it stands, apart from the page script.

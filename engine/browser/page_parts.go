@@ -17,9 +17,10 @@ var (
 		return "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, settleJS, findJS, firstJS) +
 			"Object.defineProperty(globalThis,'" + object + "',{value:T})\n"
 	})
-	common = partOf(&seekJS, &readJS, &pageJS, &calmJS, &rehearseJS)
-	whole  = newPart(func() string { return ground.script() + common.script() })
-	hands  = partOf(&reachJS, &placeJS, &freeJS, &standinJS, &guardJS, &fillJS, &takenJS, &actJS)
+	arrival = partOf(&loadJS, &calmJS)
+	entry   = newPart(func() string { return ground.script() + arrival.script() })
+	common  = partOf(&seekJS, &readJS, &pageJS, &rehearseJS)
+	hands   = partOf(&reachJS, &placeJS, &freeJS, &standinJS, &guardJS, &fillJS, &takenJS, &actJS)
 	// tools are what the hands need for less frequent actions.
 	tools = partOf(&findbyJS, &viewJS, &chooseJS, &selectionJS, &dropJS, &conditionsJS, &foreachJS, &outwardJS)
 	eyes  = partOf(&eachJS, &rolesJS, &pointingJS, &statesJS, &shownJS, &nearJS)
@@ -81,7 +82,7 @@ func (p *part) functions() (names []string) {
 // parts tell by the name of a function of T in which part it is.
 var parts = sync.OnceValue(func() map[string]*part {
 	all := map[string]*part{}
-	for _, p := range []*part{ground, common, hands, tools, eyes, survey, readers} {
+	for _, p := range []*part{ground, arrival, common, hands, tools, eyes, survey, readers} {
 		for _, name := range p.functions() {
 			all[name] = p
 		}
@@ -91,7 +92,7 @@ var parts = sync.OnceValue(func() map[string]*part {
 
 // needs are the parts that a call needs besides the ground, and whether it gives the focus
 // to something, or finds where that will be clicked.
-type needs struct{ common, hands, tools, eyes, survey, readers, focus bool }
+type needs struct{ arrival, common, hands, tools, eyes, survey, readers, focus bool }
 
 var focusing = map[string]bool{
 	"point": true, "fill": true, "focus": true, "check": true, "select": true, "drag": true, "lift": true, "clickByScript": true, "selectText": true,
@@ -109,7 +110,7 @@ func needsOf(call string) needs {
 		name, inner, _ := strings.Cut(inside, "'")
 		n.focus = focusing[name]
 		p := parts()[name]
-		n.common, n.survey = p != ground, p == survey
+		n.common, n.survey = p != ground && p != arrival, p == survey
 		n.add(p)
 		if name == "batch" || name == "loop" {
 			for _, after := range strings.Split(inner, `["`)[1:] {
@@ -127,6 +128,10 @@ func needsOf(call string) needs {
 
 func (n *needs) add(p *part) {
 	switch p {
+	case arrival:
+		n.arrival = true
+	case common:
+		n.common = true
 	case hands:
 		n.hands = true
 	case tools:

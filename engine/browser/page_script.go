@@ -215,6 +215,9 @@ func (ps *PageScript) evaluateAs(ctx context.Context, expr string, person bool, 
 		return err
 	}
 	need := needsOf(expr)
+	if need.arrival {
+		ps.give(at, arrival)
+	}
 	if need.common {
 		ps.give(at, common)
 	}

@@ -92,11 +92,11 @@ func (ps *PageScript) install(at world) world {
 	// these very bytes before.
 	script := ground
 	if ps.parent == nil {
-		script = whole
+		script = entry
 	}
 	at.run(script)
 	ps.mu.Lock()
-	ps.at, ps.has, ps.below = at, map[*part]bool{common: ps.parent == nil}, nil
+	ps.at, ps.has, ps.below = at, map[*part]bool{arrival: ps.parent == nil}, nil
 	ps.mu.Unlock()
 	return at
 }
@@ -109,7 +109,11 @@ func (w world) run(p *part) {
 // give sends a part of the page script to a document that has got those before and not
 // it.
 func (ps *PageScript) give(at world, p *part) {
-	if p != common {
+	switch p {
+	case arrival:
+	case common:
+		ps.give(at, arrival)
+	default:
 		ps.give(at, common)
 	}
 	ps.mu.Lock()

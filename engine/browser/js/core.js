@@ -86,6 +86,12 @@ const later = (f, ms) => {
   if (!timersGoOff) scheduler.postTask(go, { delay: ms + 50 });
   return () => { over = true; clearTimeout(id); };
 };
+const every = (f, ms) => {
+  let off;
+  const go = () => { off = later(go, ms); f(); };
+  off = later(go, ms);
+  return () => off();
+};
 const drawn = (f) => { ours.frames++; requestAnimationFrame(f); };
 
 // Whether the page is on its way to another document.

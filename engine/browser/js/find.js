@@ -156,6 +156,7 @@ const matches = (root, t, first) => {
 // Waits until `look` gives something other than undefined, or the time is over.
 // What is there at once needs no watching.
 let aborted = 0; // how often T.abort was called
+const waits = new Set(); // what ends those who wait
 const until = async (ms, look) => {
   const began = now(), epoch = aborted;
   let lack;
@@ -194,6 +195,7 @@ const withFirst = async (a, f, none = () => undefined) => {
     return f(el, why);
   });
   if (r !== undefined) return r;
+  if (a.hurried) return late('', '');
   const ms = a.of, hidden = why.el === undefined && giveUp(a);
   if (hidden) return hidden;
   if (why.e && why.el === undefined) return late('element_not_found', why.e + `, within ${ms}ms`);

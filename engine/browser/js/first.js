@@ -27,7 +27,7 @@ T.batch = async (a) => {
 };
 const batch = async ({ ops, total, each, i, next, n, clock, eager }) => {
   let size = 0;
-  const out = [], at = ops.map(([fn, a]) => [T[fn] ?? lacking(), { ...a, ms: 0, settle: false, haste: true }]);
+  const out = [], at = ops.map(([fn, a]) => [T[fn] ?? lacking(), { ...a, ms: 0, settle: false, haste: true, hurried: true }]);
   for (let k = 0; k < total; k++) {
     if (each) inLoop({ each, i: i + Math.floor((next + k) / n) });
     const [f, a] = at[k % at.length];

@@ -36,12 +36,6 @@ const lasts = () => {
   let sum = 0, before;
   return () => { const at = now(); sum += Math.min(at - (before ?? at), 250); before = at; return sum; };
 };
-const every = (f, ms) => {
-  let off;
-  const go = () => { off = later(go, ms); f(); };
-  off = later(go, ms);
-  return () => off();
-};
 const passed = (ms) => new Promise((r) => later(r, ms));
 const frame = (most = 100) => new Promise((r) => { const off = later(r, most); drawn(() => { off(); later(r, 0); }); });
 
@@ -286,7 +280,6 @@ elsewhere = (t, place) => {
 
 // Looks again whenever the page changes, and now and then besides, for what
 // changes without a trace in the DOM.
-const waits = new Set();
 watch = (ms, look) => new Promise((resolve) => {
   let ended = false, busy = false, again = false;
   const watched = new WeakSet();
