@@ -107,8 +107,8 @@ const frames = (doc, out = []) => {
 // roots, as what is looked for may be in one.
 class Hop extends Fault { constructor(x) { super(); this.reply = { x }; } }
 
-// lacking is what the common part brings: a document of a frame gets that when it is
-// called for. Nothing is waited for before, so the call begins again.
+// lacking is what the common part brings: a document gets that when it is called for.
+// Nothing was done by then, so the call begins again.
 const lacking = () => { throw new Hop({ common: true }); };
 let commas = lacking, inShadows = lacking, watch = lacking, walk = lacking, resolve = lacking, mayHide = lacking, giveUp = lacking, elsewhere = lacking, others = lacking;
 let alone = false, opened = false, looking = null, oneLook = false;

@@ -18,9 +18,10 @@ T.settled = async (a) => ((await settle(a)) ? done : { n: true });
 // in one call, one reply each. The ops are gone through until there are total
 // replies; in a loop, next says which of the n steps of the list the first of
 // them is, and i in which iteration it stands. Only the first may wait: what is
-// not there at once after it is left to the next call, so that a page that is
-// replaced while something waits takes no finished result with it; with eager,
-// not even the first may wait. clock asks for the time at the end of each.
+// not there at once after it is left to the next call, without a word on why it is
+// not (hurried), so that a page that is replaced while something waits takes no
+// finished result with it; with eager, not even the first may wait. clock asks for the
+// time at the end of each.
 T.batch = async (a) => {
   const list = await batch(a);
   return list.n || list.x ? list : '{"v":[' + list.join(',') + ']}';
