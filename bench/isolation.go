@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -49,7 +50,7 @@ func beforeIsolation(r *results) table {
 		a.least(w+", 8 clients: account has 2.0 × the rate of before", a.of(level("account"), w, 8, true).rate/a.of(olderBuild, w, 8, true).rate, 2)
 	}
 	for _, n := range []int{1, 8} {
-		a.most(fmt.Sprintf("W1, %s: task has at most 0.9 × the processor time of before", clientsOf(n)), a.of(level("task"), "W1", n, true).cpu/a.of(olderBuild, "W1", n, true).cpu, 0.9, f2)
+		a.most(fmt.Sprintf("W1, %s: task has at most 0.9 × the processor time of before", strings.ToLower(clientsOf(n))), a.of(level("task"), "W1", n, true).cpu/a.of(olderBuild, "W1", n, true).cpu, 0.9, f2)
 	}
 	return a.table
 }

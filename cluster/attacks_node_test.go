@@ -73,8 +73,9 @@ func TestAttackEmptyMessages(t *testing.T) {
 	}
 }
 
-// TestAttackAnswers: a member that answers a task with something that is no answer has
-// lost the task, and nothing else.
+// TestAttackAnswers: a member that answers a task with something that is no answer, and then
+// says nothing more, has lost the task, and nothing else. Nobody waits until the task's own
+// time is over, which is longer than the test does.
 func TestAttackAnswers(t *testing.T) {
 	t.Parallel()
 	to := newTestCluster(t, 0)
@@ -115,7 +116,7 @@ func TestAttackAnswers(t *testing.T) {
 		"less than nothing":           cluster.Raw(cluster.KindPayload, []byte(`{"Node":"n9","ID":"x","Size":-10}`)),
 	} {
 		answer <- b
-		body := fmt.Sprintf(`{"workerId":%q,"session":{"override":true},"actions":[{"wait":1}]}`, actors.WorkerID("n9", 1))
+		body := fmt.Sprintf(`{"timeout":120000,"workerId":%q,"session":{"override":true},"actions":[{"wait":1}]}`, actors.WorkerID("n9", 1))
 		g := to.send(n1, anna, body, testkit.Script{})
 		if x := to.answer(g); x.Outcome == nil || x.Outcome.End != engine.EndLost {
 			t.Errorf("%s: %+v", name, x)

@@ -27,6 +27,8 @@ const (
 	receiptAgain = 2 * time.Second
 	// receiptTimeout bounds one question: it can be lost as the task was.
 	receiptTimeout = 700 * time.Millisecond
+	// maxFetchTries is how often a given answer is asked for where no answer begins.
+	maxFetchTries = 3
 	// maxTries bounds how often a task is sent to one node that does not get it.
 	maxTries = 2
 
@@ -60,9 +62,17 @@ func (s *sentOrder) question() *link.ReceiptQuery {
 	return &link.ReceiptQuery{TaskID: s.order.TaskID, Origin: s.order.Origin, Try: s.order.Try, Boot: s.order.To}
 }
 
-// fetchAgain asks once for an answer that the node has given.
+// ask asks what became of the task.
+func (s *sentOrder) ask(ctx context.Context) (any, error) {
+	return s.c.transport.AskWithin(ctx, s.node, s.question(), receiptTimeout)
+}
+
+// fetchAgain asks for an answer that the node has given, and again where nobody answers.
 func (s *sentOrder) fetchAgain(ctx context.Context) (any, error) {
-	x, err := s.c.transport.Ask(ctx, s.node, s.question())
+	x, err := s.ask(ctx)
+	for tries := 1; tries < maxFetchTries && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil; tries++ {
+		x, err = s.ask(ctx)
+	}
 	if _, isReceipt := x.(*link.Receipt); err == nil && isReceipt {
 		err = errAnswerGone
 	}
@@ -71,7 +81,6 @@ func (s *sentOrder) fetchAgain(ctx context.Context) (any, error) {
 
 // watch asks for the receipt of a task until its answer comes, or the wait for it ends.
 func (s *sentOrder) watch(ctx context.Context) {
-	q := s.question()
 	wait, answered := receiptAfter, false
 	for {
 		select {
@@ -79,9 +88,7 @@ func (s *sentOrder) watch(ctx context.Context) {
 			return
 		case <-time.After(wait):
 		}
-		bound, cancel := context.WithTimeout(ctx, receiptTimeout)
-		x, err := s.c.transport.Ask(bound, s.node, q)
-		cancel()
+		x, err := s.ask(ctx)
 		r, isReceipt := x.(*link.Receipt)
 		switch {
 		case ctx.Err() != nil:

@@ -65,6 +65,15 @@ func (w *Transport) Ask(ctx context.Context, node string, m any) (any, error) {
 	return w.ask(ctx, node, m, func() {})
 }
 
+// AskWithin is Ask for what a node answers at once: the answer has to begin within so long,
+// and may then take its time to be fetched.
+func (w *Transport) AskWithin(ctx context.Context, node string, m any, most time.Duration) (any, error) {
+	asking, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(most, func() { cancel(context.DeadlineExceeded) })
+	return w.ask(asking, node, m, func() { late.Stop() })
+}
+
 // ask is Ask, with heard as in [AskHeard].
 func (w *Transport) ask(ctx context.Context, node string, m any, heard func()) (any, error) {
 	b, err := Encode(m)

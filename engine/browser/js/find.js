@@ -195,7 +195,7 @@ const withFirst = async (a, f, none = () => undefined) => {
     return f(el, why);
   });
   if (r !== undefined) return r;
-  if (a.hurried) return late('', '');
+  if (a.brief) return late('', '');
   const ms = a.of, hidden = why.el === undefined && giveUp(a);
   if (hidden) return hidden;
   if (why.e && why.el === undefined) return late('element_not_found', why.e + `, within ${ms}ms`);

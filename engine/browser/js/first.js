@@ -19,7 +19,7 @@ T.settled = async (a) => ((await settle(a)) ? done : { n: true });
 // replies; in a loop, next says which of the n steps of the list the first of
 // them is, and i in which iteration it stands. Only the first may wait: what is
 // not there at once after it is left to the next call, without a word on why it is
-// not (hurried), so that a page that is replaced while something waits takes no
+// not (brief), so that a page that is replaced while something waits takes no
 // finished result with it; with eager, not even the first may wait. clock asks for the
 // time at the end of each.
 T.batch = async (a) => {
@@ -28,7 +28,7 @@ T.batch = async (a) => {
 };
 const batch = async ({ ops, total, each, i, next, n, clock, eager }) => {
   let size = 0;
-  const out = [], at = ops.map(([fn, a]) => [T[fn] ?? lacking(), { ...a, ms: 0, settle: false, haste: true, hurried: true }]);
+  const out = [], at = ops.map(([fn, a]) => [T[fn] ?? lacking(), { ...a, ms: 0, settle: false, haste: true, brief: true }]);
   for (let k = 0; k < total; k++) {
     if (each) inLoop({ each, i: i + Math.floor((next + k) / n) });
     const [f, a] = at[k % at.length];
