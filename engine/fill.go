@@ -15,7 +15,7 @@ import (
 var _ = define(Action[lang.Pair[lang.Selector, lang.Text]]{
 	Name: "fill", Group: "Interaction",
 	Doc: "Types a text into a field, with real key events for each character. It clears the field first; with `clear: false` it appends the text. " +
-		"Fields with a value that is chosen instead of typed (date, time, month, week, color, range) get the value at once, with `input` and `change` events. Editable elements work like fields; a label stands for its control. " +
+		"Fields with a value that is chosen instead of typed (date, time, month, week, color, range) get the value at once, with `input` and `change` events. Editable elements work like fields; a label, or a text in it, stands for its control. " +
 		"The action fails if the field accepts none of the text. If the page changes the text (a mask, a maximum length, other letters), a warning shows the field's value, or `***` for a password. " +
 		"It waits for a disabled or read-only field up to the action's time, because pages enable fields when their data arrives; `options.timeout` shortens that. " +
 		"`${secret:NAME}` in the text is a secret of the account. It goes only into fields of the secret's own origins, at once and without key events, and is masked in all results of the task.",

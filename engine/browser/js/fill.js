@@ -29,8 +29,8 @@ const takesKeys = (el) => isHTML(el) && !!el.editContext;
 // seen, only around it.
 const hiddenFor = (el) => hiddenBecause(takesKeys(el) && !is(el, 'html') ? above(el) : el);
 
-// The field that typing goes to: the element itself, the control of a label, or
-// the one editable thing inside.
+// The field that typing goes to: the element itself, the control of a label, also of
+// one around it, or the one editable thing inside.
 const fieldIn = (el) => {
   const host = rootIn(el) && isEditable(el) && fieldsIn(el).length === 1; // a field of the page's own in an edited text
   if (is(el, 'input', 'textarea', 'select') || isEditable(el) && !host || takesKeys(el)) return el;
@@ -38,7 +38,7 @@ const fieldIn = (el) => {
   const own = query(el, 'css', '[tabindex]').filter(takesKeys);
   if (own.length === 1) return own[0];
   const inner = fieldsIn(el);
-  return inner.length === 1 ? inner[0] : null;
+  return inner.length ? (inner.length === 1 ? inner[0] : null) : labelOf(el)?.control ?? null;
 };
 const fieldsIn = (el) => query(el, 'css', 'input:not([type=hidden]),textarea,[contenteditable=""],[contenteditable=true],[contenteditable=plaintext-only]');
 
@@ -102,8 +102,9 @@ const marked = (el, all) => {
 };
 
 // inPart reports whether a part of a field is marked: one that was empty and shows
-// a pattern once it has the focus marks where to begin, and each next part itself.
-const inPart = (el) => el.selectionStart !== null && el.selectionEnd > el.selectionStart && !marked(el, true);
+// a pattern once it has the focus marks where to begin, and each next part itself. Where
+// the page has put in a time or a date, that is a value like others.
+const inPart = (el) => el.selectionStart !== null && el.selectionEnd > el.selectionStart && !marked(el, true) && !/[1-9]/.test(textIn(el));
 
 // isPart reports whether something editable is one part of a date or the like, which
 // takes a number. The first digit begins a new one, and in one that is empty, which

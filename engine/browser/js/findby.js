@@ -53,6 +53,11 @@ const innermost = (root, says, exact) => {
   return out;
 };
 
+// What has no size and cuts off what is in it shows nothing of that, wherever it is
+// scrolled to: panels that are closed, and lists for programs that read pages aloud.
+const shuts = (s, width, height) => width < 1 && s.overflowX !== 'visible' || height < 1 && s.overflowY !== 'visible';
+const seenWhereItIs = (el) => hiddenBecause(el) === '' && !cutBy(el, (r, s) => shuts(s, r.width, r.height));
+
 // T.byText({text, exact, t, in, ms, as}): the innermost element with a text. t
 // bounds which elements count. What can be seen goes first, and what is about to
 // be: pages keep closed lists, and open them a moment after the click.
@@ -79,7 +84,7 @@ T.byText = async (a) => {
     const at = now();
     patience -= Math.min(at - before, 100);
     before = at;
-    const el = list.find((n) => hiddenBecause(n) === '') || patience <= 0 && list[0];
+    const el = list.find(seenWhereItIs) || patience <= 0 && (list.find((n) => hiddenBecause(n) === '') || list[0]);
     if (!list.length) unlock();
     if (!el) return undefined;
     if (a.as) saved.set(a.as, el);

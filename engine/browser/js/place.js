@@ -71,19 +71,23 @@ const disabledBecause = (el) => {
   return '';
 };
 
-// What cuts an element off so that nothing of it is left to be seen. What is
+// What around an element cuts it off, of which hides says that it hides it. What is
 // positioned gets out of what does not hold it.
-const cutOffBy = (el) => {
-  const list = boxes(el), free = (s) => s.position === 'absolute' || s.position === 'fixed';
+const cutBy = (el, hides) => {
+  const free = (s) => s.position === 'absolute' || s.position === 'fixed';
   let at = styleOf(el);
   for (let n = above(el); n && isElement(n) && !is(n, 'html', 'body'); n = above(n)) {
     const s = styleOf(n), holds = s.transform !== 'none' || s.filter !== 'none' || s.position !== 'static' && at.position !== 'fixed';
     if (free(at) && !holds) continue;
-    const r = dom.rect(n), both = (b) => Math.min(Math.min(b.right, r.right) - Math.max(b.left, r.left), Math.min(b.bottom, r.bottom) - Math.max(b.top, r.top));
-    if (clips(s) && list.every((b) => both(b) < 1)) return n;
+    if (clips(s) && hides(dom.rect(n), s)) return n;
     at = s;
   }
   return null;
+};
+// What cuts an element off so that nothing of it is left to be seen.
+const cutOffBy = (el) => {
+  const list = boxes(el), both = (b, r) => Math.min(Math.min(b.right, r.right) - Math.max(b.left, r.left), Math.min(b.bottom, r.bottom) - Math.max(b.top, r.top));
+  return cutBy(el, (r) => list.every((b) => both(b, r) < 1));
 };
 
 // How what lies in the frame of an element is placed in the main page: null

@@ -43,8 +43,8 @@ const chosenOf = (found, s) => {
   let list = found.length > 1 ? [...new Set(found)] : found;
   if (s.hasText !== undefined) { const has = saysText(s.hasText); list = list.filter((el) => has(written(el)) || has(spaced(el).join(''))); }
   if (list.length && s.visible !== false) {
-    const seen = list.filter((el) => hiddenBecause(el) === '');
-    if (seen.length || s.visible) list = seen;
+    const seen = list.filter((el) => hiddenBecause(el) === ''), best = seen.length > 1 ? seen.filter(seenWhereItIs) : [];
+    if (seen.length || s.visible) list = best.length ? best : seen;
   } else if (s.visible === false) list = list.filter((el) => hiddenBecause(el) !== '');
   if (s.nth === undefined) return list;
   const el = list.at(s.nth);

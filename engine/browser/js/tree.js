@@ -25,7 +25,7 @@ const grow = (root, look) => {
   if (from) {
     const view = viewOf(from), inFrame = view !== window && view.frameElement && hiddenBecause(view.frameElement) !== '';
     focusedIn(dom.doc(from), look);
-    growElement(top, from, { look, view, down: view.scrollY, sheets: decorated(dom.root(from), look), rendered: !inFrame && drawnAround(from), shown: true, hidden: ariaHiddenAround(from), off: turnedOffAround(from), unseen: false, ask: false });
+    growElement(top, from, { look, view, down: view.scrollY, sheets: decorated(dom.root(from), look), rendered: !inFrame && drawnAround(from), shown: true, hidden: ariaHiddenAround(from), off: turnedOffAround(from), unseen: false, shut: 0, ask: false });
   }
   return top;
 };
@@ -47,7 +47,7 @@ const growWords = (into, t, c) => {
   const look = c.look;
   look.letters += t.length;
   if (look.letters > mostLetters) look.cut = true;
-  else if (!c.unseen && !into.typed) into.c.push(t.length > longestText ? upTo(t, longestText) : t);
+  else if (!c.unseen && c.shut === 0 && !into.typed) into.c.push(t.length > longestText ? upTo(t, longestText) : t);
 };
 
 // styleKept is the style of an element. The browser's answer stays true as the element
@@ -61,7 +61,8 @@ const styleKept = (el, view) => {
 
 // growElement adds an element, and what is in it, to the node that it stands in. c says
 // how it is there: whether what is around it is laid out (rendered) and its texts can
-// be seen (shown), kept from readers (hidden) or drawn so that nobody sees it (unseen).
+// be seen (shown), kept from readers (hidden), drawn so that nobody sees it (unseen), or in
+// something without a size that cuts it off (shut: 1 if positioned things get out, else 2).
 // It gives what is known of the element then, and nothing of one that is never shown. What
 // stands for it in the name of something around it is among that, where that is what is in it.
 const seenByPerson = { __proto__: null, opacityProperty: true, visibilityProperty: true };
@@ -96,12 +97,15 @@ const growElement = (into, el, c) => {
     if (html && neverPlaced.has(display)) unseen = !plainly && s.opacity === '0' || high === 0 && s.fontSize === '0px';
     else unseen = !plainly && s.opacity === '0' || (wide <= 1 || high <= 1 || rect.right <= 0 || rect.bottom + c.down <= 0 || !bare && s.clipPath !== 'none') && unseenHere(s, rect, c.view, el);
   }
+  const inShut = c.shut === 0 ? 0 : stillShut(c.shut, s.position);
+  let shut = inShut;
+  if (rect && !large && tag !== 'body' && tag !== 'html' && clips(s) && shuts(s, wide, high) && !grows(el)) shut = shut === 2 || s.position !== 'static' ? 2 : 1;
   if (shown && hidden) shown = contents || large;
   if (!look.host && (about.custom || about.host && large && dom.first(el) === null)) look.host = mayHost(el, tag);
   const off = says & saysAria ? turnedOff(el, c.off) : c.off;
   let node = null;
   if (shown && !passes) {
-    node = nodeOf(el, role, tag, bare, says, hidden, unseen, s, contents ? !filled : tag === 'area' || large, c, off);
+    node = nodeOf(el, role, tag, bare, says, hidden, unseen || shut !== 0, inShut, s, contents ? !filled : tag === 'area' || large, c, off);
     if (look.a.boxes && rect) node.b = boxIn(el, rect, look.a.at);
     into.c.push(node);
   }
@@ -112,7 +116,7 @@ const growElement = (into, el, c) => {
   look.deep++;
   if (node?.role === 'iframe') growFrame(node, el, c);
   else {
-    const inner = laid === c.rendered && (shown && laid) === c.shown && hidden === c.hidden && unseen === c.unseen && off === c.off && ask === c.ask ? c : { ...c, rendered: laid, shown: shown && laid, hidden, unseen, off, ask };
+    const inner = laid === c.rendered && (shown && laid) === c.shown && hidden === c.hidden && unseen === c.unseen && shut === c.shut && off === c.off && ask === c.ask ? c : { ...c, rendered: laid, shown: shown && laid, hidden, unseen, shut, off, ask };
     const was = look.naming, mixed = look.mixed, gap = look.gap;
     look.naming = plainly && !hidden && laid && (was || naming);
     look.mixed = look.gap = false;
@@ -153,6 +157,11 @@ const unseenHere = (s, r, w, el) => {
   const fixed = position === 'fixed';
   return sized(r) && (r.right + (fixed ? 0 : w.scrollX) <= 0 || r.bottom + (fixed ? 0 : w.scrollY) <= 0) || invisible(el, s);
 };
+// What is positioned gets out of what does not hold it, unless something else does that is
+// cut off with it.
+const stillShut = (shut, position) => (position === 'static' ? shut : position === 'fixed' || position === 'absolute' && shut === 1 ? 0 : 2);
+// grows reports whether something without a size is about to get one.
+const grows = (el) => dom.animations(dom.doc(el)).some((x) => x.playState === 'running' && x.effect?.target === el);
 const boxIn = (el, r, at) => {
   const m = mappedRect(offset(el), r);
   return [m.left + (at?.[0] ?? 0), m.top + (at?.[1] ?? 0), m.width, m.height].map(Math.round);
@@ -271,11 +280,11 @@ const growFrame = (node, el, c) => {
   const from = one(doc, 'body,frameset') ?? dom.rootElement(doc);
   if (!from || !node.can) return;
   focusedIn(doc, c.look);
-  growElement(node, from, { look: c.look, view: dom.view(doc), down: dom.view(doc).scrollY, sheets: decorated(doc, c.look), rendered: true, shown: true, hidden: false, off: false, unseen: c.unseen, ask: false });
+  growElement(node, from, { look: c.look, view: dom.view(doc), down: dom.view(doc).scrollY, sheets: decorated(doc, c.look), rendered: true, shown: true, hidden: false, off: false, unseen: c.unseen || c.shut !== 0, shut: 0, ask: false });
 };
 
 // nodeOf is the node of an element, without its name and what is in it.
-const nodeOf = (el, role, tag, bare, says, hidden, unseen, s, box, c, off) => {
+const nodeOf = (el, role, tag, bare, says, hidden, unseen, inShut, s, box, c, off) => {
   // All nodes have the same fields from the beginning: the engine reads them faster so.
   const look = c.look, node = {
     el, role, name: '', full: '', c: [], can: box && (role === 'iframe' || s.pointerEvents !== 'none'), pointer: false, active: false, ghost: false, unseen: false, typed: false, clicks: false,
@@ -283,7 +292,8 @@ const nodeOf = (el, role, tag, bare, says, hidden, unseen, s, box, c, off) => {
   };
   if (hidden && (says & saysAria) !== 0 && attr(el, 'aria-hidden')?.toLowerCase() === 'true') node.ghost = true;
   node.pointer = node.can && s.cursor === 'pointer';
-  if (unseen && !byHand(el, role) && role !== 'iframe') { node.can = false; node.unseen = true; }
+  // Pages keep the fields in such places that they draw anew.
+  if (inShut !== 0 ? !is(el, 'input', 'select', 'textarea', 'iframe') : unseen && !byHand(el, role) && role !== 'iframe') { node.can = false; node.unseen = true; }
   node.active = look.active.has(el);
   const states = !(says & saysAria) && tag !== 'input' && tag !== 'option' && tag !== 'summary' ? statesOfBare(el, role, tag, off) : statesOf(el, role, tag, off);
   if (states?.length) node.s = states;
