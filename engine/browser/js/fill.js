@@ -40,7 +40,13 @@ const fieldIn = (el) => {
   const inner = fieldsIn(el);
   return inner.length ? (inner.length === 1 ? inner[0] : null) : labelOf(el)?.control ?? null;
 };
-const fieldsIn = (el) => query(el, 'css', 'input:not([type=hidden]),textarea,[contenteditable=""],[contenteditable=true],[contenteditable=plaintext-only]');
+// Some pages keep fields for themselves that readers are not to find: to measure a text, or
+// to send a value.
+const fieldsIn = (el) => {
+  const list = query(el, 'css', 'input:not([type=hidden]),textarea,[contenteditable=""],[contenteditable=true],[contenteditable=plaintext-only]');
+  const open = list.length > 1 ? list.filter((n) => dom.closest(n, '[aria-hidden=true]') === null) : list;
+  return open.length ? open : list;
+};
 
 // undressed reports whether style sheets of an element's document are on their
 // way.
