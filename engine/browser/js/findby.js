@@ -56,7 +56,24 @@ const innermost = (root, says, exact) => {
 // What has no size and cuts off what is in it shows nothing of that, wherever it is
 // scrolled to: panels that are closed, and lists for programs that read pages aloud.
 const shuts = (s, width, height) => width < 1 && s.overflowX !== 'visible' || height < 1 && s.overflowY !== 'visible';
-const seenWhereItIs = (el) => hiddenBecause(el) === '' && !cutBy(el, (r, s) => shuts(s, r.width, r.height));
+// shutIn reports whether an element is in such a thing. known says of which elements that is
+// so of what is in them: those around many elements are looked at once.
+const shutIn = (el, known) => {
+  const passed = [];
+  let shut = false;
+  for (let n = el, p; ; n = p) {
+    const position = styleOf(n).position;
+    if (position === 'absolute' || position === 'fixed') { shut = cutBy(n, (r, s) => shuts(s, r.width, r.height)) !== null; break; }
+    p = above(n);
+    if (!p || !isElement(p) || is(p, 'html', 'body')) break;
+    if (known.has(p)) { shut = known.get(p); break; }
+    passed.push(p);
+    const s = styleOf(p), r = clips(s) && dom.rect(p);
+    if (r && shuts(s, r.width, r.height)) { shut = true; break; }
+  }
+  for (const p of passed) known.set(p, shut);
+  return shut;
+};
 
 // T.byText({text, exact, t, in, ms, as}): the innermost element with a text. t
 // bounds which elements count. What can be seen goes first, and what is about to
@@ -84,7 +101,7 @@ T.byText = async (a) => {
     const at = now();
     patience -= Math.min(at - before, 100);
     before = at;
-    const el = list.find(seenWhereItIs) || patience <= 0 && (list.find((n) => hiddenBecause(n) === '') || list[0]);
+    const known = new Map(), el = list.find((n) => hiddenBecause(n) === '' && !shutIn(n, known)) || patience <= 0 && (list.find((n) => hiddenBecause(n) === '') || list[0]);
     if (!list.length) unlock();
     if (!el) return undefined;
     if (a.as) saved.set(a.as, el);

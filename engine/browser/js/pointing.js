@@ -43,7 +43,8 @@ const chosenOf = (found, s) => {
   let list = found.length > 1 ? [...new Set(found)] : found;
   if (s.hasText !== undefined) { const has = saysText(s.hasText); list = list.filter((el) => has(written(el)) || has(spaced(el).join(''))); }
   if (list.length && s.visible !== false) {
-    const seen = list.filter((el) => hiddenBecause(el) === ''), best = seen.length > 1 ? seen.filter(seenWhereItIs) : [];
+    const seen = list.filter((el) => hiddenBecause(el) === ''), known = new Map();
+    const best = seen.length > 1 ? seen.filter((el) => !shutIn(el, known)) : [];
     if (seen.length || s.visible) list = best.length ? best : seen;
   } else if (s.visible === false) list = list.filter((el) => hiddenBecause(el) !== '');
   if (s.nth === undefined) return list;
