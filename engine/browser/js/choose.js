@@ -28,16 +28,18 @@ const leadsElsewhere = (top, label) => {
 // inReach reports whether some of an element is where it can be scrolled to.
 const inReach = (el) => { intoView(el); return points(el).length > 0; };
 
-// What check and uncheck work on: the control, of a label its control. A text is often
-// something in one of them.
+// What check and uncheck work on: the control, of a label its control. What is in one of
+// them, such as its text, stands for it.
 const checkable = (el) => {
+  const own = checkableIn(el), around = own ? null : wholeOf(el, 'label,[role=checkbox],[role=radio],[role=switch],[role=menuitemcheckbox],[role=menuitemradio],[role=option]');
+  return own ?? (around && checkableIn(around));
+};
+const checkableIn = (el) => {
   const c = is(el, 'label') && el.control ? el.control : el;
   if (is(c, 'input') && ['checkbox', 'radio'].includes(dom.inputType(c))) return c;
   if (['checkbox', 'radio', 'switch', ...items].includes(dom.attribute(c, 'role'))) return c;
   const inner = query(c, 'css', 'input[type=checkbox],input[type=radio],[role=checkbox],[role=radio],[role=switch]');
-  if (inner.length) return inner.length === 1 ? inner[0] : null;
-  const around = dom.closest(c, 'label,[role=checkbox],[role=radio],[role=switch],' + items.map((r) => `[role=${r}]`).join());
-  return around && around !== c && (around.control !== null || !is(around, 'label')) ? checkable(around) : null;
+  return inner.length === 1 ? inner[0] : null;
 };
 // The item of a menu or a list that is clicked, which may close when it has been chosen.
 const items = ['menuitemcheckbox', 'menuitemradio', 'option'];
@@ -95,7 +97,7 @@ const short = (s) => upTo(s.trim().replace(/\s+/g, ' '), 40);
 
 // T.select({t, in, ms, by, value}): selects an option of a select element.
 T.select = (a) => withFirst(a, (host, why) => {
-  const el = is(host, 'select') ? host : labelOf(host)?.control ?? host;
+  const el = wholeOf(host, 'label')?.control ?? host;
   if (!is(el, 'select')) return fail('invalid_value', `Element is not a SELECT element: "${a.t.a}" is ${an(nameOf(el))}${instead(el)}`);
   why.e = disabledBecause(el);
   if (why.e) return undefined;

@@ -38,7 +38,7 @@ const fieldIn = (el) => {
   const own = query(el, 'css', '[tabindex]').filter(takesKeys);
   if (own.length === 1) return own[0];
   const inner = fieldsIn(el);
-  return inner.length ? (inner.length === 1 ? inner[0] : null) : labelOf(el)?.control ?? null;
+  return inner.length ? (inner.length === 1 ? inner[0] : null) : wholeOf(el, 'label')?.control ?? null;
 };
 // Some pages keep fields for themselves that readers are not to find: to measure a text, or
 // to send a value.

@@ -54,8 +54,10 @@ const innermost = (root, says, exact) => {
 };
 
 // What has no size and cuts off what is in it shows nothing of that, wherever it is
-// scrolled to: panels that are closed, and lists for programs that read pages aloud.
-const shuts = (s, width, height) => width < 1 && s.overflowX !== 'visible' || height < 1 && s.overflowY !== 'visible';
+// scrolled to: panels that are closed, and lists for programs that read pages aloud. A panel
+// that is being opened is about to get a size.
+const shuts = (el, s, width, height) => (width < 1 && s.overflowX !== 'visible' || height < 1 && s.overflowY !== 'visible') && clips(s) &&
+  !dom.animations(dom.doc(el)).some((x) => x.playState === 'running' && x.effect?.target === el);
 // shutIn reports whether an element is in such a thing. known says of which elements that is
 // so of what is in them: those around many elements are looked at once.
 const shutIn = (el, known) => {
@@ -63,13 +65,13 @@ const shutIn = (el, known) => {
   let shut = false;
   for (let n = el, p; ; n = p) {
     const position = styleOf(n).position;
-    if (position === 'absolute' || position === 'fixed') { shut = cutBy(n, (r, s) => shuts(s, r.width, r.height)) !== null; break; }
+    if (position === 'absolute' || position === 'fixed') { shut = cutBy(n, (around, s, r) => shuts(around, s, r.width, r.height)) !== null; break; }
     p = above(n);
     if (!p || !isElement(p) || is(p, 'html', 'body')) break;
     if (known.has(p)) { shut = known.get(p); break; }
     passed.push(p);
     const s = styleOf(p), r = clips(s) && dom.rect(p);
-    if (r && shuts(s, r.width, r.height)) { shut = true; break; }
+    if (r && shuts(p, s, r.width, r.height)) { shut = true; break; }
   }
   for (const p of passed) known.set(p, shut);
   return shut;

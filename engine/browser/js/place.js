@@ -36,7 +36,7 @@ const spilled = (el, out = []) => {
   return out;
 };
 const inside = (el) => dom.nodes(rootIn(el) || el);
-const clips = (s) => s.display !== 'contents' && (s.overflowX !== 'visible' || s.overflowY !== 'visible');
+const clips = (s) => s.display !== 'contents' && s.display !== 'inline' && (s.overflowX !== 'visible' || s.overflowY !== 'visible');
 
 const rectOf = (el) => boxes(el)[0] || dom.rect(el); // of one that is broken over lines the first box is a safe place
 const styleOf = (el) => viewOf(el).getComputedStyle(el);
@@ -79,7 +79,7 @@ const cutBy = (el, hides) => {
   for (let n = above(el); n && isElement(n) && !is(n, 'html', 'body'); n = above(n)) {
     const s = styleOf(n), holds = s.transform !== 'none' || s.filter !== 'none' || s.position !== 'static' && at.position !== 'fixed';
     if (free(at) && !holds) continue;
-    if (clips(s) && hides(dom.rect(n), s)) return n;
+    if (clips(s) && hides(n, s, dom.rect(n))) return n;
     at = s;
   }
   return null;
@@ -87,7 +87,7 @@ const cutBy = (el, hides) => {
 // What cuts an element off so that nothing of it is left to be seen.
 const cutOffBy = (el) => {
   const list = boxes(el), both = (b, r) => Math.min(Math.min(b.right, r.right) - Math.max(b.left, r.left), Math.min(b.bottom, r.bottom) - Math.max(b.top, r.top));
-  return cutBy(el, (r) => list.every((b) => both(b, r) < 1));
+  return cutBy(el, (around, s, r) => list.every((b) => both(b, r) < 1));
 };
 
 // How what lies in the frame of an element is placed in the main page: null
@@ -142,6 +142,9 @@ const hit = (doc, x, y) => {
 };
 const within = (el, top) => { for (let n = el; n; n = isElement(n) ? dom.slot(n) || above(n) : above(n)) if (n === top) return true; return false; };
 const labelOf = (el) => dom.closest(el, 'label');
+// wholeOf is what something stands for that is a part of it, such as a text. What people use
+// by itself stands for nothing else.
+const wholeOf = (el, what) => (is(el, 'a', 'button', 'input', 'select', 'textarea') ? null : dom.closest(el, what));
 
 // What gets the pointer over an element: for an icon that lets it through, the
 // control that it is a part of. Null where nothing does that it could stand for.

@@ -99,7 +99,7 @@ const growElement = (into, el, c) => {
   }
   const inShut = c.shut === 0 ? 0 : stillShut(c.shut, s.position);
   let shut = inShut;
-  if (rect && !large && tag !== 'body' && tag !== 'html' && clips(s) && shuts(s, wide, high) && !grows(el)) shut = shut === 2 || s.position !== 'static' ? 2 : 1;
+  if (rect && !large && tag !== 'body' && tag !== 'html' && shuts(el, s, wide, high)) shut = shut === 2 || s.position !== 'static' ? 2 : 1;
   if (shown && hidden) shown = contents || large;
   if (!look.host && (about.custom || about.host && large && dom.first(el) === null)) look.host = mayHost(el, tag);
   const off = says & saysAria ? turnedOff(el, c.off) : c.off;
@@ -160,8 +160,6 @@ const unseenHere = (s, r, w, el) => {
 // What is positioned gets out of what does not hold it, unless something else does that is
 // cut off with it.
 const stillShut = (shut, position) => (position === 'static' ? shut : position === 'fixed' || position === 'absolute' && shut === 1 ? 0 : 2);
-// grows reports whether something without a size is about to get one.
-const grows = (el) => dom.animations(dom.doc(el)).some((x) => x.playState === 'running' && x.effect?.target === el);
 const boxIn = (el, r, at) => {
   const m = mappedRect(offset(el), r);
   return [m.left + (at?.[0] ?? 0), m.top + (at?.[1] ?? 0), m.width, m.height].map(Math.round);
