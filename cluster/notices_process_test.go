@@ -51,6 +51,20 @@ func TestNoticesThroughKills(t *testing.T) {
 		to.back()
 	}
 	ends := map[string]string{}
+	defer func() {
+		if !t.Failed() {
+			return
+		}
+		told := hook.accepted()
+		for _, id := range ids { // which of it did not happen: the end, its notice, or the sending
+			for i, s := range to.all {
+				if len(told[id]) == 0 {
+					t.Logf("%s at node %d: %q", id, i+1, to.polled(s, id, 0))
+				}
+			}
+		}
+		t.Logf("waiting notices: %s", to.get(to.all[0], "/v1/notices?status=waiting&limit=20").text)
+	}()
 	for i, id := range ids {
 		soon(t, id+" is told of", func() bool { return len(hook.accepted()[id]) > 0 })
 		ends[id] = to.polled(to.all[i%3], id, 0)

@@ -41,7 +41,7 @@ func (c *change) visible(now time.Time) bool {
 func (s *Store) last(ctx context.Context, key string) (change, error) {
 	for end := time.Now().Add(s.patience()); ; {
 		c, err := s.read(ctx, key)
-		if err == nil && s.maybeStale() {
+		if err == nil && (s.maybeStale() || s.isBehind(c)) {
 			err = s.confirm(ctx, c)
 			if errors.Is(err, errStale) && time.Now().Before(end) {
 				pause(ctx, 10*time.Millisecond)
@@ -59,6 +59,13 @@ func (s *Store) last(ctx context.Context, key string) (change, error) {
 		}
 		return c, nil
 	}
+}
+
+// isBehind reports whether a change that was read is older than one that this node has
+// heard of: a leader that has just been elected may not have caught up.
+func (s *Store) isBehind(c change) bool {
+	e, known := s.known(c.key)
+	return known && e.live && e.seq > c.seq
 }
 
 // read asks the node that believes to be the leader.

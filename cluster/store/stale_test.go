@@ -3,8 +3,11 @@ package store
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"troupe/cluster/member"
 	"troupe/persistence"
@@ -73,6 +76,47 @@ func TestReadsAreConfirmedAfterAFreeze(t *testing.T) {
 	}
 	if list, err := s.List(ctx, "k"); err != nil || len(list) != 1 {
 		t.Fatalf("List in doubt: %v, %v", list, err)
+	}
+}
+
+// lateStream is a leader that has just been elected: it answers its first reads without the
+// last changes.
+type lateStream struct {
+	jetstream.Stream
+	late atomic.Int32
+}
+
+func (l *lateStream) GetLastMsgForSubject(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
+	if l.late.Add(-1) >= 0 {
+		return nil, jetstream.ErrMsgNotFound
+	}
+	return l.Stream.GetLastMsgForSubject(ctx, subject)
+}
+
+// What a node has heard of is not gone because a new leader has not.
+func TestReadsAreNotOlderThanWhatWasHeard(t *testing.T) {
+	t.Parallel()
+	s, ctx := alone(t), t.Context()
+	seq, err := s.Put(ctx, persistence.Write{Key: "k", Value: make([]byte, 5*maxCached)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.caughtUp(ctx, seq); err != nil {
+		t.Fatal(err)
+	}
+	l := &lateStream{Stream: s.stream}
+	s.stream = l
+	l.late.Store(3)
+	if r, err := s.Get(ctx, "k"); err != nil || r.Revision != seq {
+		t.Errorf("Get = revision %d, %v; want %d", r.Revision, err, seq)
+	}
+	l.late.Store(3)
+	if list, err := s.List(ctx, "k"); err != nil || len(list) != 1 {
+		t.Errorf("List = %d records, %v", len(list), err)
+	}
+	l.late.Store(1)
+	if _, err := s.Get(ctx, "none"); !errors.Is(err, persistence.ErrNotFound) {
+		t.Errorf("Get of what there is not: %v", err)
 	}
 }
 
