@@ -16,6 +16,7 @@ import (
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
+	"troupe/testkit/need"
 )
 
 // profileKit are the options of a kit with profiles, whose tasks take so long.
@@ -84,6 +85,7 @@ func TestQueuedProfilesSurvive(t *testing.T) { queuedProfilesSurvive(t, nil) }
 // TestQueuedProfilesOfANodeSurvive: so it is with the queue of several nodes, of which this
 // one is left.
 func TestQueuedProfilesOfANodeSurvive(t *testing.T) {
+	need.All(t)
 	queuedProfilesSurvive(t, func(c *actors.Config) { c.Node, c.Session.Lease, c.Peers = "n1", 10*time.Second, nobody{} })
 }
 

@@ -12,6 +12,7 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
+	"troupe/testkit/need"
 )
 
 // TestQueueSurvives: tasks of all kinds, and the end of the process again and again:
@@ -22,6 +23,7 @@ func TestQueueSurvives(t *testing.T) { queueSurvives(t, nil) }
 // TestQueueOfANodeSurvives: so it is with the queue of several nodes, of which this one is
 // left.
 func TestQueueOfANodeSurvives(t *testing.T) {
+	need.All(t)
 	queueSurvives(t, func(c *actors.Config) { c.Node, c.Session.Lease, c.Peers = "n1", 10*time.Second, nobody{} })
 }
 

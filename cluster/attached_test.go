@@ -18,6 +18,7 @@ import (
 	"troupe/persistence"
 	"troupe/persistence/storetest"
 	"troupe/testkit/need"
+	"troupe/testkit/networks"
 )
 
 // keeperConfigs are those of three nodes that keep the store and accept worker nodes, and
@@ -25,25 +26,11 @@ import (
 func keeperConfigs(t testing.TB) (all []member.Config, hubs []string) {
 	t.Helper()
 	all = configs(t, 3)
-	hubs = freePorts(t, 3)
+	hubs = networks.Addresses(t, 3)
 	for i := range all {
 		all[i].Workers = hubs[i]
 	}
 	return all, hubs
-}
-
-// freePorts are addresses on which nothing listens.
-func freePorts(t testing.TB, n int) (all []string) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		all = append(all, l.Addr().String())
-	}
-	return all
 }
 
 // workerConfig is that of a worker node.
@@ -65,7 +52,7 @@ func joinAll(t testing.TB, cfgs []member.Config) []*member.Member {
 
 // TestStoreOfAWorkerNode: a node without a copy has the same store as all others.
 func TestStoreOfAWorkerNode(t *testing.T) {
-	need.Time(t)
+	need.All(t)
 	t.Parallel()
 	cfgs, hubs := keeperConfigs(t)
 	keepers := joinAll(t, cfgs)
@@ -84,7 +71,7 @@ func TestStoreOfAWorkerNode(t *testing.T) {
 // others, goes on with another one. Nothing that it was told was stored is lost, and no
 // write fails.
 func TestAWorkerNodeTakesAnotherKeeper(t *testing.T) {
-	need.Time(t)
+	need.All(t)
 	t.Parallel()
 	cfgs, hubs := keeperConfigs(t)
 	keepers := joinAll(t, cfgs)
@@ -146,7 +133,7 @@ func TestAWorkerNodeTakesAnotherKeeper(t *testing.T) {
 // TestWorkerNodesFollowChanges: a watcher at a worker node gets all changes of its keys, in
 // order, whether these are hot or not.
 func TestWorkerNodesFollowChanges(t *testing.T) {
-	need.Time(t)
+	need.All(t)
 	t.Parallel()
 	cfgs, hubs := keeperConfigs(t)
 	keepers := joinAll(t, cfgs)

@@ -12,6 +12,7 @@ import (
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
+	"troupe/testkit/need"
 )
 
 // batchOf makes a batch at a node, whose items come in parts at the nodes in turn.
@@ -221,6 +222,7 @@ func TestBatchesOfNodesChange(t *testing.T) {
 // while they run. Another one goes on from the disk: each item ends once, and the counts
 // are those of the results.
 func TestBatchesThroughFaults(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	const items = 400
 	to := newQueueCluster(t, 20*time.Millisecond, 2, 2, 2)

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"troupe/cluster/member"
+	"troupe/testkit/networks"
 )
 
 // longWay is a connection between two places: what goes through it takes half of the
@@ -141,7 +142,7 @@ func (c *cells) cut() (mend func()) {
 func (c *cells) join() {
 	gateways := map[string][]string{}
 	for _, place := range c.all {
-		gateways[place.name] = freePorts(c.t, len(place.nodes))
+		gateways[place.name] = networks.Addresses(c.t, len(place.nodes))
 	}
 	ways := map[string]*longWay{}
 	for _, addresses := range gateways {
@@ -151,7 +152,7 @@ func (c *cells) join() {
 		}
 	}
 	for _, place := range c.all {
-		routes := freePorts(c.t, len(place.nodes))
+		routes := networks.Addresses(c.t, len(place.nodes))
 		for i, n := range place.nodes {
 			s := c.engine(place.name, i, routes, gateways, ways)
 			conn, err := nats.Connect("", nats.InProcessServer(s))

@@ -111,7 +111,7 @@ func gone(t *testing.T, path string) {
 // file it is, and changes nothing. Without the folder it starts and fetches all of
 // it from the others.
 func TestADamagedCopy(t *testing.T) {
-	need.Time(t)
+	need.All(t)
 	t.Parallel()
 	cfgs := configs(t, 3)
 	for i := range cfgs {
@@ -260,7 +260,7 @@ func tree(t *testing.T, dir string) string {
 // TestAGivenUpCopy: a node whose engine gave up its copy, as it does on a full disk,
 // is not ready and says why, and goes on by itself.
 func TestAGivenUpCopy(t *testing.T) {
-	need.Time(t)
+	need.All(t)
 	t.Parallel()
 	cfgs := configs(t, 3)
 	a, b, c := join(t, cfgs[0]), join(t, cfgs[1]), join(t, cfgs[2])

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/cluster/member"
+	"troupe/testkit/networks"
 	"troupe/testkit/wait"
 )
 
@@ -29,19 +29,7 @@ var quiet = func() zerolog.Logger {
 // configs are those of n nodes on addresses of their own.
 func configs(t testing.TB, n int) []member.Config {
 	t.Helper()
-	var peers []string
-	var open []net.Listener
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		open = append(open, l)
-		peers = append(peers, l.Addr().String())
-	}
-	for _, l := range open {
-		l.Close()
-	}
+	peers := networks.Addresses(t, n)
 	dir := t.TempDir()
 	var all []member.Config
 	for i, p := range peers {

@@ -72,7 +72,7 @@ func (to *testCluster) cutOff(h *testNode, off bool) {
 // and at every node in the same way, none is played more often than it may, and of a group
 // one runs at a time.
 func TestQueueThroughFaults(t *testing.T) {
-	need.Time(t)
+	need.All(t)
 	t.Parallel()
 	for seed := range uint64(*queueFaults) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { queueThroughFaults(t, seed) })

@@ -106,7 +106,7 @@ func plays(h *testNode) (ids []string) {
 // profile is free again, the tasks that wait go on at the others, and what the lost node
 // still does is not saved.
 func TestQueuedProfileOfALostNode(t *testing.T) {
-	need.Time(t)
+	need.All(t)
 	t.Parallel()
 	v := &testkit.Visits{}
 	held := make(chan struct{})

@@ -247,7 +247,7 @@ func TestNobodyOrders(t *testing.T) {
 // TestAQueueThatMovesAnswers: who waits for a node to write a start or a cancellation is
 // answered when that node orders the queue no more.
 func TestAQueueThatMovesAnswers(t *testing.T) {
-	need.Time(t)
+	need.All(t)
 	t.Parallel()
 	to := newQueueCluster(t, 0, 1, 1, 1)
 	at := to.ordered()

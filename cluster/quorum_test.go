@@ -16,7 +16,7 @@ import (
 
 // TestWithoutMajority: what the last of three nodes answers on each route.
 func TestWithoutMajority(t *testing.T) {
-	need.Time(t)
+	need.All(t)
 	t.Parallel()
 	const patience = 3 * time.Second // the writes before the loss come in it
 	var members []*member.Member

@@ -11,6 +11,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/records"
 	"troupe/engine"
+	"troupe/testkit/need"
 )
 
 func (to *testCluster) schedule(h *testNode, every time.Duration, overlap api.ScheduleOverlap) *api.Schedule {
@@ -98,6 +99,7 @@ func TestSchedulesOfNodes(t *testing.T) {
 // TestLostClaimOfASchedule: a node is lost between the claim of a time and the start of
 // its task. Another node begins it, once.
 func TestLostClaimOfASchedule(t *testing.T) {
+	need.All(t)
 	t.Parallel() // it waits until the claim may be taken over
 	to := newQueueCluster(t, time.Millisecond, 1, 1, 1)
 	s := to.schedule(to.nodes[0], time.Hour, api.OverlapSkip)

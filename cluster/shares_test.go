@@ -15,7 +15,7 @@ import (
 // TestSharesOfManyNodes: three nodes admit together exactly what a day allows,
 // most of it without a write, and the count is exact when shares are given back.
 func TestSharesOfManyNodes(t *testing.T) {
-	need.Time(t)
+	need.All(t)
 	t.Parallel()
 	all := shared(t)
 	emptied(t, all[0])

@@ -134,6 +134,7 @@ func TestWorkerNodes(t *testing.T) {
 // TestWorkerNodesComeAndGo: worker nodes join and leave under load, and nodes that keep
 // the store are renewed. No request fails.
 func TestWorkerNodesComeAndGo(t *testing.T) {
+	need.All(t)
 	to, hubs := newFleet(t, 2, 2)
 	keepers := to.all[2:5]
 	var asked, failed atomic.Int64

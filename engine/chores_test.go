@@ -25,6 +25,7 @@ import (
 // got, other than requests for something.
 func TestChores(t *testing.T) {
 	need.Registry(t)
+	need.All(t)
 	root := installedApps(t)
 	files, err := filepath.Glob("testdata/chores/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -38,14 +39,10 @@ func TestChores(t *testing.T) {
 			name, _, _ := strings.Cut(c.name, ", but ")
 			chores[name]++
 		}
-		cases := s.cases
-		if !need.AllAsked() && *only == "" {
-			cases = cases[:2] // one chore of each kind
-		}
 		with := s.given(t)
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			for _, c := range cases {
+			for _, c := range s.cases {
 				if *only != "" && !regexp.MustCompile(*only).MatchString(c.name) {
 					continue
 				}

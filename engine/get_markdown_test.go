@@ -5,10 +5,13 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"troupe/testkit/need"
 )
 
 // TestMarkdownHasBounds: pages that are made to become very much text do not.
 func TestMarkdownHasBounds(t *testing.T) {
+	need.All(t)
 	pages := map[string]string{
 		"text":   `<script>for (let i = 0; i < 50; i++) document.write('<p>' + 'word '.repeat(20000) + '</p>')</script>`,
 		"nested": `<script>document.write('<ul><li>'.repeat(150) + '<p>a</p>'.repeat(20000))</script>`,

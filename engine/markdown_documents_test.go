@@ -113,7 +113,10 @@ func BenchmarkMarkdown(b *testing.B) {
 // Markdown, and nothing else.
 func TestMarkdownOfDocumentation(t *testing.T) {
 	base := documentServer(t)
-	for _, page := range documents {
+	for i, page := range documents {
+		if !need.Nth(i, 3) {
+			continue
+		}
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
 			o := play(t, newInstance(t), `{"actions":[{"open":"`+base+page+`"},{"getMarkdown":{"part":"all"},"options":{"save":"m"}},{"evaluate":`+quoted(shownScript)+`}],"config":{"actionTimeout":60000},"timeout":120000}`, TaskEnv{})

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"troupe/testkit/need"
 )
 
 // tamperPage has something for every action. What is named {{…}} differs between
@@ -182,7 +184,11 @@ func TestTamperingChangesNothing(t *testing.T) {
 	for _, s := range want {
 		t.Log(s)
 	}
+	tried := 0
 	for name, fill := range tampering {
+		if tried++; !need.AllAsked() && !need.Named() && tried > 3 { // another three each time
+			break
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := run(t, fill)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"troupe/testkit/need"
 )
 
 // post sends lines, and reads the answer as JSON.
@@ -54,6 +56,7 @@ func (p *queueProcess) results(path string) (all []batchLine) {
 // again. Each item ends once, none is played twice, and a client that reads the results
 // on behind its last cursor has each of them once.
 func TestBatchSurvivesKills(t *testing.T) {
+	need.All(t)
 	beside(t)
 	folder := t.TempDir()
 	p := startQueueProcess(t, folder, "1ms")
@@ -127,6 +130,7 @@ func TestBatchSurvivesKills(t *testing.T) {
 // TestBatchChangesSurviveKills: a pause, a retry and a cancellation hold over a kill that
 // comes right behind their answers.
 func TestBatchChangesSurviveKills(t *testing.T) {
+	need.All(t)
 	beside(t)
 	folder := t.TempDir()
 	p := startQueueProcess(t, folder, "20ms")

@@ -12,6 +12,7 @@ import (
 	"troupe/engine"
 	"troupe/http"
 	"troupe/testkit"
+	"troupe/testkit/need"
 )
 
 // scheduleAnswer is what tests read of answers about schedules.
@@ -183,6 +184,7 @@ func TestScheduleRefusals(t *testing.T) {
 // every second. No time has two runs, none is left out but those that were missed, and no
 // task is played twice.
 func TestSchedulesSurviveKills(t *testing.T) {
+	need.All(t)
 	beside(t)
 	folder := t.TempDir()
 	p := startQueueProcess(t, folder, "1ms")

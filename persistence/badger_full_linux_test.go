@@ -116,7 +116,7 @@ var disks = map[string]func(t *testing.T, dir string) error{
 // process that writes, stops it there, and opens the store while the disk is
 // still full: nothing dies, and all that was acknowledged is there.
 func TestFullDiskEndsNothing(t *testing.T) {
-	need.Time(t)
+	need.All(t)
 	for name, mount := range disks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

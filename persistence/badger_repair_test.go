@@ -179,7 +179,7 @@ func values(t *testing.T, s persistence.Store) map[string]string {
 // acknowledged, or refused and left as it is; then a repair keeps records as they
 // were, and counts rightly what it keeps and what is lost.
 func TestRandomDamage(t *testing.T) {
-	need.Time(t)
+	need.All(t)
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -275,6 +275,7 @@ func indexByte(key string) int { return slices.Index([]byte(key), '/') }
 // TestRepairInterrupted ends a repair after each of its steps on the disk: the
 // next one comes to the same end.
 func TestRepairInterrupted(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 1))
 	whole, _ := lived(t, r, true)

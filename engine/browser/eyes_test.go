@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/testkit/need"
 )
 
 // described is a target of the page script.
@@ -16,6 +17,7 @@ func described(s map[string]any) map[string]any {
 
 // TestNamesAreBounded: pages can make names that are large, deep, many or of each other.
 func TestNamesAreBounded(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	ctx, c := newContext(t)
 	tab, err := c.NewTab(ctx)

@@ -1,5 +1,5 @@
-// Package networks gives the nodes of a test networks of their own, in which their
-// connections can be cut.
+// Package networks gives the nodes of a test addresses that nobody else gets, and networks
+// of their own, in which their connections can be cut.
 package networks
 
 import (

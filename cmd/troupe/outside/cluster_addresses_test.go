@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"troupe/testkit/networks"
 )
 
 // Where other nodes reach one, and where its metrics are. Systems give neither
@@ -31,24 +33,10 @@ func freeHost(t *testing.T) (host, peer, metrics string) {
 			ln.Close()
 			return host, host + peerPort, host + metricsPort
 		case !errors.Is(err, syscall.EADDRINUSE): // that would be another run of the tests
-			free := freeAddresses(t, 2)
+			free := networks.Addresses(t, 2)
 			return "127.0.0.1", free[0], free[1]
 		}
 	}
 	t.Fatal("there is no loopback address for a node")
 	return "", "", ""
-}
-
-// freeAddresses are such on which nothing listens.
-func freeAddresses(t *testing.T, n int) (all []string) {
-	t.Helper()
-	for range n {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer ln.Close()
-		all = append(all, ln.Addr().String())
-	}
-	return all
 }

@@ -8,12 +8,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"troupe/testkit/need"
 )
 
 // TestImportIntoACluster brings what a service of one node has left into three
 // nodes that run: its token holds at each, its secret is typed, its results and
 // pictures can be read.
 func TestImportIntoACluster(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr") // short: a socket's path is bounded
 	if err != nil {

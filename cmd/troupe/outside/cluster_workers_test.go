@@ -14,7 +14,7 @@ import (
 // keeps nothing. Clients of all are served, the status shows the roles, and the worker
 // node leaves and comes again without a change anywhere else.
 func TestWorkerNode(t *testing.T) {
-	need.Time(t)
+	need.All(t)
 	t.Parallel()
 	g := plannedCluster(t, nil, "", 0, 0, 0)
 	var hubs []string

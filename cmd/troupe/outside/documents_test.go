@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"troupe/testkit/need"
 )
 
 // described is where the documents say that the service is.
@@ -26,6 +28,8 @@ const describedMetrics = "http://127.0.0.1:9464"
 // In commands TOKEN is the token of the first start, and TASK, SESSION, WORKER,
 // NOTICE, ENDPOINT, FILE, TICKET, TICKET_ID and LINK_ID are what the answers so far had last as
 // taskId, sessionId, workerId, noticeId, endpointId, url, ticket and its id, and the id of a link.
+//
+// Of the pages that only play tasks every third one is read, unless all tests are asked for.
 func TestEveryExampleOfTheDocuments(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr") // short: a socket's path is bounded
@@ -89,7 +93,10 @@ func TestEveryExampleOfTheDocuments(t *testing.T) {
 		}
 		storeExampleFlow(t, newReader(t, base, token[1], data))
 		free := make(chan struct{}, workers)
-		for _, doc := range pages {
+		for i, doc := range pages {
+			if !need.Nth(i, 3) {
+				continue
+			}
 			t.Run(doc, func(t *testing.T) {
 				t.Parallel()
 				free <- struct{}{}

@@ -161,6 +161,7 @@ func replays() int {
 // tools alone. Each is saved as a flow, which then runs without it, with other values.
 func TestAgentDoesJobsOnce(t *testing.T) {
 	need.Registry(t)
+	need.All(t)
 	t.Parallel()
 	packages, err := npm.Install(filepath.Join("..", "..", "..", "engine", "testdata", "apps"), filepath.Join("..", "..", "..", ".cache", "apps"))
 	if err != nil {

@@ -98,6 +98,7 @@ type called struct {
 // TestOfficialClient: the official client in TypeScript does a job over HTTP and over
 // the standard streams of troupe mcp, with a service of its own and with another.
 func TestOfficialClient(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	leaks.Check(t)
 	m := newModels(t)
@@ -169,6 +170,7 @@ func TestOfficialClient(t *testing.T) {
 // TestInspector: the protocol's own inspector lists the tools without a complaint, in its
 // strict mode, and calls one.
 func TestInspector(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	m := newModels(t)
 	inspector := filepath.Join(m.packages, ".bin", "mcp-inspector")
@@ -195,6 +197,7 @@ var conforms = []string{"server-initialize", "ping", "tools-list", "logging-set-
 // TestConformance runs the protocol's suite against the service. The suite has no
 // tokens: a proxy adds one.
 func TestConformance(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	m := newModels(t)
 	service, err := url.Parse(m.base)

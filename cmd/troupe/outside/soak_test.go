@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"troupe/testkit/need"
 )
 
 var (
@@ -95,6 +97,7 @@ const registry = 10 << 20
 // what the service has after a while with what it has at the end. Nothing may
 // have grown but the store, by what it keeps for an hour or a day.
 func TestSoak(t *testing.T) {
+	need.All(t)
 	const workers, clients = 2, 4
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"troupe/cmd/troupe/doctor"
 	"troupe/persistence"
+	"troupe/testkit/networks"
 )
 
 // bucketServer says how to reach a server of S3.
@@ -36,12 +37,7 @@ func openS3(t *testing.T) (s bucketServer, flags []string, bucket string) {
 	if program == "" {
 		t.Skip("TROUPE_TEST_VERSITYGW names no versitygw: .ci/run builds one")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
+	addr := networks.Addresses(t, 1)[0]
 	dir := t.TempDir()
 	bucket = filepath.Join(dir, "root", "files")
 	keys := filepath.Join(dir, "keys")
