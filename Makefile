@@ -33,19 +33,20 @@ test-short:
 
 test: setup ## Run the tests, with real browsers; those that take long are left to test-all
 	@./.ci/setup-tests
-	@$(MAKE) --no-print-directory -k -j2 $(TESTS)
+	@$(MAKE) --no-print-directory -k -j3 $(TESTS)
 
 test-all: setup ## Run all tests, with races looked for everywhere: kills, full disks, three nodes, applications from npm
 	@./.ci/setup-tests
 	@TROUPE_TEST_ALL=1 $(MAKE) --no-print-directory -k -j2 $(TESTS) test-plain RACE=-race
 
-# Two of them run at once, in this order. Those whose browsers work, engine and
-# programs, are beside those that mostly wait, and seldom beside each other. A machine
-# may be several times slower than ours: go's own ten minutes for a package would be
-# too few there. Programs and pages have their races in the other packages. What make lint
-# vets is not vetted here again.
+# Two of them run at once, in this order, and three where the long ones are left out.
+# Those whose browsers work, engine and programs, are beside those that mostly wait, and
+# seldom beside each other. A machine may be several times slower than ours: go's own ten
+# minutes for a package would be too few there. Programs and pages have their races in the
+# other packages. What make lint vets is not vetted here again, and what only debuggers read
+# is not linked (-w).
 TESTS = test-engine test-cluster test-rest test-programs
-TESTED = $(GOTEST) -vet=off -p=1 -timeout=60m
+TESTED = $(GOTEST) -vet=off -ldflags=-w -p=1 -timeout=60m
 
 test-engine:
 	$(TESTED) $(RACE) ./engine/...

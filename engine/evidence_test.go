@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"troupe/engine/mask"
+	"troupe/testkit/need"
 )
 
 const evidencePage = `<!doctype html><title>Shop</title><style>body{margin:0;background:#00ff00}</style><h1 id=h>Lamps</h1>
@@ -141,6 +142,7 @@ func TestEvidenceOfAFailure(t *testing.T) {
 // TestEvidenceHasABound: a page that does not answer leaves what it left before,
 // and the task ends in its time and a little more.
 func TestEvidenceHasABound(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	url := evidenceSite(t)
 	in := ownBrowser(t) // its page takes a processor, and the process, for itself

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"troupe/testkit/need"
 )
 
 // sites are pages at 127.0.0.1 and, as another site, at localhost.
@@ -102,6 +104,7 @@ func TestSecretsInForeignFrames(t *testing.T) {
 // TestBusyForeignFrame: a frame that keeps its process busy delays nothing but what is
 // asked of it.
 func TestBusyForeignFrame(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	own, _ := sites(t, map[string]string{
 		"/":     `<h1 id=h>shop</h1><button id=b onclick="this.textContent='hit'">b</button><iframe id=i src="{{other}}/busy"></iframe>`,

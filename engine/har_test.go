@@ -76,6 +76,7 @@ const harSeen = `return [out.textContent, frame.textContent].join(' / ')`
 // TestHARPlaysInPlaywright: what a task keeps is enough for Playwright to show the pages
 // again when their server is gone.
 func TestHARPlaysInPlaywright(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	need.Registry(t)
 	counted(t)
@@ -191,6 +192,7 @@ func pairOf(all []harPair, name string) string {
 
 // TestALargeHARIsAFile: an answer takes no more of it than its limit.
 func TestALargeHARIsAFile(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	counted(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

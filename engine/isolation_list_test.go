@@ -11,6 +11,7 @@ import (
 type mark struct {
 	name, actions, config string
 	replaces              bool   // the context does not survive it
+	resists               bool   // it survives only if the page lets go in time
 	finds                 string // what of a task that looks shows it, without cleaning; empty: nothing does
 }
 
@@ -55,7 +56,7 @@ func marksOf(s *markServer) []mark {
 		{name: "saved references", actions: `{"find":"h1","options":{"save":"h"}},{"getText":"$h","options":{"push":"seen"}}`},
 		{name: "persistence and notifications", actions: running(`await navigator.storage.persist();await Notification.requestPermission();return 1`)},
 		{name: "a frame of the same site", finds: "sent", actions: running(`const f=document.createElement('iframe');f.name='MARK';f.src='/?cookies';document.body.append(f);await new Promise(r=>f.onload=r);f.contentWindow.sessionStorage.m='MARK';return 1`)},
-		{name: "a page that navigates itself", actions: running(`setTimeout(()=>{location='/other?cookies'},0);return 1`)},
+		{name: "a page that navigates itself", actions: running(`setTimeout(()=>{location='/other?cookies'},0);return 1`), resists: true},
 
 		// What a page can do to its tab.
 		{name: "the window", finds: "size", actions: running(`resizeTo(300,300);moveTo(50,50);return 1`), replaces: true},

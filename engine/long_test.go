@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"troupe/testkit/need"
 )
 
 var long = flag.Int("long", 1500, "how many characters TestLongTexts types; -v tells how long that takes")
@@ -13,6 +15,7 @@ var long = flag.Int("long", 1500, "how many characters TestLongTexts types; -v t
 // TestLongTexts types texts that take a while into fields that do something at each
 // character: every one arrives, in its order.
 func TestLongTexts(t *testing.T) {
+	need.All(t)
 	url := serve(t, `<!doctype html><textarea id=plain></textarea><div id=app></div><x-in id=deep></x-in><div id=edited contenteditable></div><script>
 window.keys = 0; addEventListener('keydown', (e) => { if (e.isTrusted) keys++ }, true)
 let state = ''; const draw = () => { let i = app.querySelector('textarea'); if (!i) { app.innerHTML = '<textarea id=controlled></textarea><p></p>'; i = app.firstChild; i.oninput = () => { state = i.value; draw() } } if (i.value !== state) i.value = state; app.lastChild.textContent = state.length }

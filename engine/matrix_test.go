@@ -141,15 +141,15 @@ var situations = []situation{
 }
 
 // TestEveryActionInEverySituation plays the matrix: all of it if all tests are asked for,
-// or it is named. Otherwise it plays each action in every sixth situation, and each
-// situation with every sixth action.
+// or it is named. Otherwise it plays each action in every eighth situation, and each
+// situation with every eighth action.
 func TestEveryActionInEverySituation(t *testing.T) {
 	s := script{pages: matrixPages, files: []scriptFile{{"hello.txt", []byte("hello")}}}
 	base, other := s.server(t)
 	files := s.given(t)
 	for i, r := range rows {
 		for j, at := range situations {
-			if r.not[at.name] != "" || !need.Nth(i+j, 6) {
+			if r.not[at.name] != "" || !need.Nth(i+j, 8) {
 				continue
 			}
 			t.Run(r.action+"/"+at.name, func(t *testing.T) {

@@ -112,6 +112,7 @@ func TestProfileKeepsEverything(t *testing.T) {
 
 // TestProfileInPlaywright: its newContext loads a state of ours, and we load one of its.
 func TestProfileInPlaywright(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	need.Registry(t)
 	counted(t)

@@ -43,14 +43,12 @@ var attackingPages = map[string]string{
 	"always new frames":         `<button>Real</button><div id=d></div><script>const next = () => { d.innerHTML = '<iframe src="{{other}}/leaf.html"></iframe>'; d.firstChild.onload = () => setTimeout(next, 10) }; next()</script>`,
 }
 
-// costly are pages of which each snapshot takes long.
-var costly = map[string]bool{"50000 elements": true, "60 frames of others": true, "90 frames": true, "1500 levels": true}
-
 var realReference = regexp.MustCompile(`\[ref=e([0-9]+)\]`)
 
 // TestSnapshotsOfPagesThatAttack: whatever a page is, the budget holds, every reference
 // is ours and given once, each line begins as ours do, and what is real is found.
 func TestSnapshotsOfPagesThatAttack(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	s := script{pages: map[string][]byte{"/leaf.html": []byte(`<!doctype html><button>Leaf</button>`)}}
 	names := map[string]string{}
@@ -63,9 +61,6 @@ func TestSnapshotsOfPagesThatAttack(t *testing.T) {
 	in := newInstance(t)
 	for name, path := range names {
 		t.Run(name, func(t *testing.T) {
-			if costly[name] {
-				need.All(t)
-			}
 			began := time.Now()
 			if o := playTask(t, in, fmt.Sprintf(`{"actions":[{"open":"%s%s"}],"timeout":60000}`, base, path)); len(o.Failures) > 0 {
 				t.Fatal(o.Failures[0].Text)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"troupe/testkit/leaks"
-	"troupe/testkit/need"
 	"troupe/testkit/standalone"
 	"troupe/testkit/wait"
 )
@@ -16,9 +15,7 @@ func TestMain(m *testing.M) {
 		flag.Parse()
 		standalone.Run(serveQueue)
 	}
-	if !need.Race { // with it they compute more than they wait
-		wait.SideBySide(2)
-	}
+	wait.SideBySide(2)
 	look := leaks.Start()
 	os.Exit(look.End(m.Run()))
 }

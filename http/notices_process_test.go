@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"troupe/testkit/need"
 )
 
 // start starts a task with a body of JSON.
@@ -36,6 +38,7 @@ func (p *queueProcess) start(t *testing.T, body string) string {
 // deliveries, while deliveries are on their way, and while tasks run. Each end is
 // delivered, and each attempt for an end has the same identifier.
 func TestNoticesSurviveKills(t *testing.T) {
+	need.All(t)
 	beside(t)
 	var holds atomic.Bool
 	held, released := make(chan string, 1000), make(chan struct{})

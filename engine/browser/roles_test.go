@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"troupe/engine/browser"
+	"troupe/testkit/need"
 )
 
 // perceive is what the elements of a page are to the page script and to the browser.
@@ -139,6 +140,7 @@ func TestRolesAndNames(t *testing.T) {
 // TestRolesAndNamesAsTheBrowserHasThem compares generated pages with the browser's own
 // tree, where the specifications leave nothing open.
 func TestRolesAndNamesAsTheBrowserHasThem(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	ctx, c := newContext(t)
 	tab, err := c.NewTab(ctx)

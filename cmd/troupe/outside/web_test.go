@@ -17,6 +17,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"troupe/testkit/leaks"
+	"troupe/testkit/need"
 )
 
 // web is a service that opens its own web page.
@@ -156,7 +157,10 @@ func TestWebPage(t *testing.T) {
 	if err != nil || len(files) < 8 {
 		t.Fatalf("%d lists: %v", len(files), err)
 	}
-	for _, name := range files {
+	for i, name := range files {
+		if !need.Nth(i, 3) {
+			continue
+		}
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			w.shows(t, name)
