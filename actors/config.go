@@ -53,9 +53,9 @@ type Config struct {
 	// Peers reaches the other nodes that share the Store, for the queue. Without it, or
 	// without a lease, several nodes have no queue.
 	Peers Peers
-	// Guest is a node that may come and go at any time: it orders no queue, and what it
+	// WorkerNode is a node that may come and go at any time: it orders no queue, and what it
 	// knows of other nodes' leases it asks for.
-	Guest bool
+	WorkerNode bool
 	// Workers are the node's workers. See SharedWorkers for the usual ones.
 	Workers []api.WorkerSpec
 	// Limits is what each plan allows; nil: engine.DefaultLimits.

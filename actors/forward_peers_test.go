@@ -23,7 +23,7 @@ func sentTo(x *api.Executed) string {
 	return x.Refusal.ForwardTo.Node
 }
 
-func TestRoamingTasksPreferTheirNode(t *testing.T) {
+func TestForwardableTasksPreferTheirNode(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		anna := testkit.Pro("anna")
 		k.Node.PeerReports(&api.PeerCapacity{Node: "n2", Free: 1})
@@ -35,7 +35,7 @@ func TestRoamingTasksPreferTheirNode(t *testing.T) {
 			t.Errorf("the second task goes to %q (%v), want the node with the most", sentTo(x), x.Refusal)
 		}
 		if x := k.Send(&api.Execute{Account: anna, Task: testkit.Task()}, testkit.Script{}).Answer(); sentTo(x) != "" {
-			t.Errorf("a task that may not roam goes to %q", sentTo(x))
+			t.Errorf("a task that may not be forwarded goes to %q", sentTo(x))
 		}
 		named := forwardable(anna, 0)
 		named.Task.WorkerID = "w1"
@@ -46,9 +46,9 @@ func TestRoamingTasksPreferTheirNode(t *testing.T) {
 	})
 }
 
-// TestRoamersKeepTheirPlace: whoever waits takes what frees first, here or
+// TestForwardableTasksKeepTheirPlace: whoever waits takes what frees first, here or
 // elsewhere, and loses nothing by having tried.
-func TestRoamersKeepTheirPlace(t *testing.T) {
+func TestForwardableTasksKeepTheirPlace(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		anna := testkit.Pro("anna")
 		blocker := k.Send(forwardable(anna, 0), testkit.Script{Takes: 20 * time.Second})
@@ -84,11 +84,11 @@ func TestRoamersKeepTheirPlace(t *testing.T) {
 		k.WantState("w1", api.Online)
 		last := k.Send(forwardable(anna, 0), testkit.Script{Takes: 20 * time.Second})
 		k.WantState("w1", api.Busy)
-		guest := forwardable(anna, time.Minute)
-		guest.Forwarded, guest.Forwardable = true, false
+		forwarded := forwardable(anna, time.Minute)
+		forwarded.Forwarded, forwarded.Forwardable = true, false
 		at := time.Now()
-		if x := k.Send(guest, testkit.Script{}).Answer(); x.Refusal == nil || time.Since(at) > time.Second {
-			t.Errorf("a guest got %+v after %v", x, time.Since(at))
+		if x := k.Send(forwarded, testkit.Script{}).Answer(); x.Refusal == nil || time.Since(at) > time.Second {
+			t.Errorf("a forwarded task got %+v after %v", x, time.Since(at))
 		}
 		k.WantEnd(last, engine.EndCompleted)
 	})
@@ -160,7 +160,7 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 		done := make(chan *api.Drained, 1)
 		go func() { done <- k.Drain(time.Minute) }()
 		if x := stays.Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeDraining {
-			t.Errorf("who may not roam: %+v", x)
+			t.Errorf("what may not be forwarded: %+v", x)
 		}
 		k.Node.PeerReports(&api.PeerCapacity{Node: "n2", Free: 1, Usable: 2})
 		if x := goes.Answer(); sentTo(x) != "n2" {

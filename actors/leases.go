@@ -10,7 +10,7 @@ import (
 
 // openLeases makes the lease of the node, and its view of those of others.
 func (n *nodeParts) openLeases() {
-	cfg := lease.Config{Store: n.cfg.Store, Node: n.cfg.Node, Boot: n.boot, Duration: n.cfg.Session.Lease, Guest: n.cfg.Guest, Log: n.log}
+	cfg := lease.Config{Store: n.cfg.Store, Node: n.cfg.Node, Boot: n.boot, Duration: n.cfg.Session.Lease, WorkerNode: n.cfg.WorkerNode, Log: n.log}
 	if n.cfg.Peers != nil {
 		cfg.Keepers, cfg.Ask = n.cfg.Peers.Keepers, n.askKeeper
 	}

@@ -135,7 +135,7 @@ func (k *queueKeeper) look(ctx context.Context) error {
 	case !mine:
 		k.drop()
 	}
-	if n.cfg.Guest {
+	if n.cfg.WorkerNode {
 		return nil // another one takes it
 	}
 	if revision != 0 && rec.Node != n.cfg.Node {

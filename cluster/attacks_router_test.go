@@ -96,9 +96,9 @@ func TestAttackRefusalsPushNothingOut(t *testing.T) {
 	}
 }
 
-// TestAttackForgedHoldings: what a node cannot hold of an account's day is not counted
+// TestAttackForgedInventories: what a node cannot hold of an account's day is not counted
 // as held.
-func TestAttackForgedHoldings(t *testing.T) {
+func TestAttackForgedInventories(t *testing.T) {
 	t.Parallel()
 	p := newPresence("n1")
 	defer p.close()

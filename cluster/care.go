@@ -65,9 +65,9 @@ func (p *presence) pingEvery(one *peer, misses int) time.Duration {
 	defer p.mu.Unlock()
 	worker := one.inventory.Role == link.RoleWorker
 	switch {
-	case !p.guest && !worker, misses > 0 && one.up, one.care.waits.Load() > 0:
+	case !p.workerNode && !worker, misses > 0 && one.up, one.care.waits.Load() > 0:
 		return pingEvery
-	case !p.guest:
+	case !p.workerNode:
 		return pingRest
 	}
 	return pingNever

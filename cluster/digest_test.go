@@ -100,10 +100,10 @@ func TestDigests(t *testing.T) {
 // TestPingsFollowTasks: a worker node pings another one only while something depends on it,
 // and then as often as all nodes do; a node that keeps the store pings it seldom.
 func TestPingsFollowTasks(t *testing.T) {
-	for _, guest := range []bool{true, false} {
+	for _, workerNode := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			p, far := newPresence("n1"), &fakePeer{boot: "b1"}
-			p.guest = guest
+			p.workerNode = workerNode
 			defer p.close()
 			var count atomic.Int64
 			p.ping = func(ctx context.Context, node string) (string, error) {
@@ -113,8 +113,8 @@ func TestPingsFollowTasks(t *testing.T) {
 			p.update(&link.Inventory{Node: "w1", Boot: "b1", Role: link.RoleWorker})
 			time.Sleep(time.Minute)
 			pings := func() int { return int(count.Load()) }
-			if most := map[bool]int{true: 0, false: 31}[guest]; pings() > most {
-				t.Errorf("guest %v: %d pings in an idle minute", guest, pings())
+			if most := map[bool]int{true: 0, false: 31}[workerNode]; pings() > most {
+				t.Errorf("worker node %v: %d pings in an idle minute", workerNode, pings())
 			}
 			alive, up := p.aliveContext("w1")
 			if !up {
@@ -130,20 +130,20 @@ func TestPingsFollowTasks(t *testing.T) {
 				short(nil)
 			}
 			if n := pings() - before; n < 38 || n > 41 {
-				t.Errorf("guest %v: %d pings in ten seconds with requests", guest, n)
+				t.Errorf("worker node %v: %d pings in ten seconds with requests", workerNode, n)
 			}
 			far.set("frozen", "b1")
 			began := time.Now()
 			<-alive.Done()
 			if took := time.Since(began); took > 3*time.Second {
-				t.Errorf("guest %v: noticed after %v", guest, took)
+				t.Errorf("worker node %v: noticed after %v", workerNode, took)
 			}
 			for _, end := range ends {
 				end(nil)
 				end(nil) // a second time changes nothing
 			}
 			if n := p.peers["w1"].care.waits.Load(); n != 0 {
-				t.Errorf("guest %v: %d wait for it", guest, n)
+				t.Errorf("worker node %v: %d wait for it", workerNode, n)
 			}
 		})
 	}
@@ -154,7 +154,7 @@ func TestPingsFollowTasks(t *testing.T) {
 func TestANodeThatWasLostForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, far := newPresence("n1"), &fakePeer{boot: "b1"}
-		p.guest, p.ping = true, far.ping
+		p.workerNode, p.ping = true, far.ping
 		defer p.close()
 		sent := time.Now()
 		i := &link.Inventory{Node: "n2", Boot: "b1", Role: link.RoleWorker, Sent: sent}

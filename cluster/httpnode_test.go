@@ -85,7 +85,7 @@ func openScriptedNode(t testing.TB, m *member.Member, workers int, engine *testk
 		Store: records, Files: files, Specs: actors.SharedWorkers(m.Name(), workers), Engine: engine,
 		Config: func(c *actors.Config) {
 			heard := c.OnChange
-			c.Node, c.Usage, c.Limits, c.Guest = m.Name(), h.usage, limits(), m.Attached()
+			c.Node, c.Usage, c.Limits, c.WorkerNode = m.Name(), h.usage, limits(), m.Attached()
 			c.Session.Lease = sessionLease
 			c.Notices = actors.NoticesConfig{Client: &http.Client{}, Result: edge.NoticeResult, Delays: slices.Repeat([]time.Duration{100 * time.Millisecond}, 1000)}
 			c.Peers = h.company

@@ -18,9 +18,9 @@ import (
 // origin is where the tests' secrets may be put.
 const origin = "https://shop.example"
 
-// estate makes what a service of one node leaves: two accounts of which ada uses
+// offlineData is what a service of one node leaves: two accounts of which ada uses
 // it, and what is known of them.
-type estate struct {
+type offlineData struct {
 	actors.OfflineData
 	ada, bob      persistence.Account
 	token, bobs   string
@@ -28,7 +28,7 @@ type estate struct {
 	picture       persistence.Blob
 }
 
-func newEstate(t *testing.T) *estate {
+func newOfflineData(t *testing.T) *offlineData {
 	t.Helper()
 	dir := t.TempDir()
 	store, err := persistence.OpenBadger(filepath.Join(dir, "store"), persistence.Options{})
@@ -44,7 +44,7 @@ func newEstate(t *testing.T) *estate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &estate{OfflineData: actors.OfflineData{Store: store, Files: folder, Seal: seal}}
+	e := &offlineData{OfflineData: actors.OfflineData{Store: store, Files: folder, Seal: seal}}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -89,7 +89,7 @@ func newEstate(t *testing.T) *estate {
 // A service of one node becomes one of three with its data.
 func TestOneNodeBecomesThree(t *testing.T) {
 	t.Parallel()
-	old := newEstate(t)
+	old := newOfflineData(t)
 	all := shared(t)
 	emptied(t, all[0])
 	s := openStore(t, all[0])

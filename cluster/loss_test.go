@@ -95,9 +95,9 @@ func TestUnheardOfferIsNotNoticed(t *testing.T) {
 	}
 }
 
-// TestGuestsEndWithTheirNode: nobody waits for what a node had asked for that is
+// TestForwardedTasksEndWithTheirNode: nobody waits for what a node had asked for that is
 // gone.
-func TestGuestsEndWithTheirNode(t *testing.T) {
+func TestForwardedTasksEndWithTheirNode(t *testing.T) {
 	t.Parallel()
 	to := newTestCluster(t, 0, 1)
 	n1, n2 := to.nodes[0], to.nodes[1]

@@ -36,9 +36,9 @@ var (
 // presence knows which nodes are up. That a node is down is a suspicion: it ends what
 // waits for the node, but never repeats anything.
 type presence struct {
-	node  string
-	guest bool // a worker node: it hears of others by digests
-	ping  func(ctx context.Context, node string) (boot string, err error)
+	node       string
+	workerNode bool // a worker node: it hears of others by digests
+	ping       func(ctx context.Context, node string) (boot string, err error)
 	// down and up are called at changes, one at a time and in order.
 	down, up    func(p *peer)
 	onInventory func(i *link.Inventory) // a new inventory, of a node that is up
@@ -123,7 +123,7 @@ func (p *presence) update(i *link.Inventory) {
 	default:
 		// A worker node is told by the node that it has, which may have lost another one for a
 		// moment: nobody pings that one from here.
-		back := p.guest && !one.up && one.inventory.Leaving && !i.Sent.Before(one.inventory.Sent)
+		back := p.workerNode && !one.up && one.inventory.Leaving && !i.Sent.Before(one.inventory.Sent)
 		one.setInventory(i)
 		if back {
 			p.markUp(one)

@@ -71,7 +71,7 @@ func (c *Router) Keepers() []string {
 		return nil
 	}
 	var all []string
-	if !c.peers.guest {
+	if !c.peers.workerNode {
 		all = append(all, c.cfg.Node)
 	}
 	for _, p := range c.peers.known() {

@@ -115,7 +115,7 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 		cfg: cfg, boot: hex.EncodeToString(b), began: time.Now(), transport: link.NewTransport(cfg.Conn, cfg.Node, cfg.Log),
 		peers: newPresence(cfg.Node), unserve: func() {}, silence: func() {},
 	}
-	c.peers.guest = cfg.Hub != nil
+	c.peers.workerNode = cfg.Hub != nil
 	c.remote = remote{c.transport, c.peers}
 	c.leaving, c.leave = context.WithCancelCause(context.Background())
 	if c.cfg.Speaks == (link.Speaks{}) {
@@ -150,7 +150,7 @@ func (c *Router) Open(local Local, edge Edge) error {
 		link.Subject(c.cfg.Node, "ping"): c.onPing,
 		link.InventorySubject:            c.onInventory,
 	}
-	if c.peers.guest {
+	if c.peers.workerNode {
 		delete(listens, link.InventorySubject)
 	}
 	for to, f := range listens {
@@ -164,7 +164,7 @@ func (c *Router) Open(local Local, edge Edge) error {
 	var telling sync.WaitGroup
 	telling.Go(func() { c.own.run(done) })
 	switch {
-	case c.peers.guest:
+	case c.peers.workerNode:
 		telling.Go(func() { c.followDigests(done) })
 	case c.cfg.Digests:
 		telling.Go(func() { c.tellDigests(done) })

@@ -62,9 +62,9 @@ func TestABusyNodeIsNotALostOne(t *testing.T) {
 	}
 }
 
-// TestAGuestThatCannotComeIsPlayedElsewhere: the files of its task cannot be written
+// TestATaskThatCannotBeForwardedIsPlayedElsewhere: the files of its task cannot be written
 // where a worker is free, and so nothing of it has begun there.
-func TestAGuestThatCannotComeIsPlayedElsewhere(t *testing.T) {
+func TestATaskThatCannotBeForwardedIsPlayedElsewhere(t *testing.T) {
 	t.Parallel()
 	to := newTestCluster(t, 0, 2, 1)
 	n1, n2, n3 := to.nodes[0], to.nodes[1], to.nodes[2]

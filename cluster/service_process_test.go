@@ -105,7 +105,7 @@ func waits(t testing.TB, cfg serviceConfig, c testkit.Call) (s testkit.Script) {
 		if i := bytes.Index(c.Task.Source(), []byte(`"n`)); i >= 0 { // the name that the test gave it
 			name, _, _ = strings.Cut(string(c.Task.Source()[i+1:]), `"`)
 		}
-		_, err = fmt.Fprintf(f, "%s %s %s\n", c.Stage.TaskID, cfg.Member.Name, name)
+		_, err = fmt.Fprintf(f, "%s %s %s\n", c.Env.TaskID, cfg.Member.Name, name)
 		_ = f.Close()
 	}
 	if err != nil {

@@ -80,7 +80,7 @@ func TestEveryWayOutIsMasked(t *testing.T) {
 	st := reflect.TypeFor[TaskEnv]()
 	for i := range st.NumField() {
 		if f := st.Field(i); f.Type.Kind() == reflect.Func && f.Name != "SaveFile" && f.Name != "OnStep" && f.Name != "Measure" {
-			t.Errorf("what Stage.%s hears is not masked: see masked", f.Name)
+			t.Errorf("what TaskEnv.%s gets is not masked: see masked", f.Name)
 		}
 	}
 	heard := ""

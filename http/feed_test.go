@@ -250,7 +250,7 @@ func scriptedSteps(n int, text string, result ...string) func(context.Context, t
 			if result != nil {
 				s.Result = json.RawMessage(result[0])
 			}
-			c.Stage.Measure(s)
+			c.Env.Measure(s)
 		}
 		return &engine.Outcome{End: engine.EndCompleted}
 	}

@@ -118,13 +118,13 @@ func TestFilesOnlyByName(t *testing.T) {
 	}
 }
 
-// fullShelf takes nothing.
-type fullShelf struct {
+// fullFiles takes nothing.
+type fullFiles struct {
 	*memoryFiles
 	err error
 }
 
-func (s fullShelf) Put(context.Context, persistence.Blob, io.Reader) (persistence.Blob, error) {
+func (s fullFiles) Put(context.Context, persistence.Blob, io.Reader) (persistence.Blob, error) {
 	return persistence.Blob{}, s.err
 }
 
@@ -141,7 +141,7 @@ func TestFilesThatCannotBeKept(t *testing.T) {
 		{errors.New("no such bucket"), engine.CodeInternal},
 	} {
 		var log bytes.Buffer
-		files := fullShelf{newMemoryFiles(), fmt.Errorf("open /secret/folder: %w", row.why)}
+		files := fullFiles{newMemoryFiles(), fmt.Errorf("open /secret/folder: %w", row.why)}
 		keep := http.Keep(files, "https://files.example", time.Hour, nil, zerolog.New(&log))
 		_, err := keep(context.Background(), engine.File{Account: "acc1", Name: "shot.png"}, strings.NewReader("x"))
 		var p *engine.Problem

@@ -81,7 +81,7 @@ func serveQueue(t testing.TB) {
 		scripted := testkit.NewEngine()
 		scripted.Default = func(testkit.Call) testkit.Script {
 			return testkit.Script{Do: func(ctx context.Context, c testkit.Call) *engine.Outcome {
-				if _, err := fmt.Fprintln(log, c.Stage.TaskID); err != nil { // one write: it is there or not
+				if _, err := fmt.Fprintln(log, c.Env.TaskID); err != nil { // one write: it is there or not
 					panic(err)
 				}
 				select {

@@ -18,13 +18,13 @@ type slowCounter struct {
 	fails atomic.Bool
 }
 
-var errTally = errors.New("the test says no")
+var errOfTest = errors.New("the test says no")
 
 func (s *slowCounter) Add(ctx context.Context, key string, delta, limit int64, expires time.Time) (int64, bool, error) {
 	s.adds.Add(1)
 	time.Sleep(time.Second)
 	if s.fails.Load() {
-		return 0, false, errTally
+		return 0, false, errOfTest
 	}
 	return s.Store.Add(ctx, key, delta, limit, expires)
 }
@@ -93,7 +93,7 @@ func TestCountThatCannotBeWrittenIsKept(t *testing.T) {
 				now := time.Now()
 				s.fails.Store(true)
 				u.Count("bob", now)
-				if err := u.Written(ctx, "bob"); !errors.Is(err, errTally) {
+				if err := u.Written(ctx, "bob"); !errors.Is(err, errOfTest) {
 					t.Errorf("the error is %v", err)
 				}
 				if err := u.Flush(ctx); err != nil { // and does not try for ever

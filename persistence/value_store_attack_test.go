@@ -20,12 +20,12 @@ func TestAttackKeptAnswers(t *testing.T) {
 		defer store.Close()
 		l := persistence.NewLedger(0, nil)
 		files := persistence.NewAccounted(persistence.NewMemoryFiles(), l)
-		shelf := persistence.NewValueStore(store, files)
+		values := persistence.NewValueStore(store, files)
 		within := persistence.Allowance{Bytes: 32 << 20, Files: 1000}
 		put := func(key string, size int, keep time.Duration) {
 			t.Helper()
 			it := persistence.Item{Key: key, Account: "ada", Value: make([]byte, size), Expires: time.Now().Add(keep)}
-			if err := shelf.Put(t.Context(), it); err != nil {
+			if err := values.Put(t.Context(), it); err != nil {
 				t.Fatal(err)
 			}
 		}

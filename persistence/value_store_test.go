@@ -26,7 +26,7 @@ func openValueStores(t *testing.T) (store Store, files *memoryFiles, plain, seal
 	return store, files, plain, plain.Sealed(seal)
 }
 
-func TestShelfKeepsAnySize(t *testing.T) {
+func TestValuesOfAnySizeAreKept(t *testing.T) {
 	ctx := context.Background()
 	_, files, plain, sealed := openValueStores(t)
 	for _, s := range []*ValueStore{plain, sealed} {
@@ -59,7 +59,7 @@ func TestShelfKeepsAnySize(t *testing.T) {
 	}
 }
 
-func TestShelfSeals(t *testing.T) {
+func TestValuesAreSealed(t *testing.T) {
 	ctx := context.Background()
 	store, files, plain, sealed := openValueStores(t)
 	secret := []byte("the cookie")
@@ -82,7 +82,7 @@ func TestShelfSeals(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := sealed.Get(ctx, "strange"); err == nil {
-		t.Error("a record that is not a shelf's was read")
+		t.Error("a record that holds no value was read")
 	}
 	clear(files.blobs)
 	if _, err := sealed.Get(ctx, "k"); !errors.Is(err, ErrNotFound) {
@@ -90,7 +90,7 @@ func TestShelfSeals(t *testing.T) {
 	}
 }
 
-func TestShelfLeavesNoFileBehind(t *testing.T) {
+func TestValuesLeaveNoFileBehind(t *testing.T) {
 	ctx := context.Background()
 	store, files, _, _ := openValueStores(t)
 	s := NewValueStore(failing{store}, files)

@@ -26,7 +26,7 @@ func (b *Browser) Worker() string { return b.worker }
 // Play is part of [engine.Instance].
 func (b *Browser) Play(ctx context.Context, t *engine.Task, st engine.TaskEnv) *engine.Outcome {
 	defer b.use("played")()
-	call := Call{Browser: b, Task: t, Stage: st}
+	call := Call{Browser: b, Task: t, Env: st}
 	e := b.engine
 	e.mu.Lock()
 	s, ok := e.scripts[st.TaskID]

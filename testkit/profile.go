@@ -53,9 +53,9 @@ func (v *Visits) count(profile string, n int) {
 // Script is how such a task goes. One that is ended early saves nothing.
 func (v *Visits) Script(takes time.Duration) Script {
 	return Script{Do: func(ctx context.Context, c Call) *engine.Outcome {
-		p := c.Stage.Profile
+		p := c.Env.Profile
 		if p != nil && p.Keep != nil {
-			name := c.Stage.Account + "/" + c.Task.Profile.Name
+			name := c.Env.Account + "/" + c.Task.Profile.Name
 			v.count(name, 1)
 			defer v.count(name, -1)
 		}
@@ -73,7 +73,7 @@ func (v *Visits) Script(takes time.Duration) Script {
 		before, err := TasksOf(p.State)
 		if err == nil {
 			var b []byte
-			if b, err = json.Marshal(visits{[]string{}, append(before, c.Stage.TaskID)}); err == nil {
+			if b, err = json.Marshal(visits{[]string{}, append(before, c.Env.TaskID)}); err == nil {
 				bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 				defer cancel()
 				err = p.Keep(bound, b)

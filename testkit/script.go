@@ -27,7 +27,7 @@ type Script struct {
 type Call struct {
 	Browser *Browser
 	Task    *engine.Task
-	Stage   engine.TaskEnv
+	Env     engine.TaskEnv
 }
 
 // Result is the default result of a task.
@@ -67,7 +67,7 @@ func (s Script) play(ctx context.Context, c Call, began time.Time, before []stri
 			break
 		}
 		report := engine.StepReport{Path: strconv.Itoa(i), Action: "scripted", Success: true}
-		for _, tell := range []func(engine.StepReport){c.Stage.OnStep, c.Stage.Measure} {
+		for _, tell := range []func(engine.StepReport){c.Env.OnStep, c.Env.Measure} {
 			if tell != nil {
 				tell(report)
 			}
@@ -89,7 +89,7 @@ func (s Script) play(ctx context.Context, c Call, began time.Time, before []stri
 	}
 	out := &engine.Outcome{End: end, Duration: time.Since(began)}
 	if end == engine.EndCompleted {
-		out.Data, _ = json.Marshal(Result{Task: c.Stage.TaskID, Before: before})
+		out.Data, _ = json.Marshal(Result{Task: c.Env.TaskID, Before: before})
 	}
 	return out
 }
@@ -99,7 +99,7 @@ func (s Script) until(ctx context.Context, c Call, at time.Time) engine.End {
 	if s.Hang {
 		at = time.Now().Add(endless)
 	}
-	return c.Browser.body.last(ctx, c.Stage, at)
+	return c.Browser.body.last(ctx, c.Env, at)
 }
 
 // endless is longer than any task is waited for.

@@ -44,7 +44,7 @@ func (l *Leases) Stamp() string {
 // Promise answers the stamp of another node. If it makes a promise, the stamp has to be
 // told to that node.
 func (l *Leases) Promise(node, stamp string) bool {
-	if l == nil || l.guest || node == l.own.node {
+	if l == nil || l.workerNode || node == l.own.node {
 		return false
 	}
 	s, ok := readStamp(stamp)
@@ -83,7 +83,7 @@ func (l *Leases) Promised(keeper, stamp string) {
 // Agree is asked whether this node helps to end the lease of a node, by the revision of its
 // record. Look: it is only asked for the count of its promises.
 func (l *Leases) Agree(node string, revision uint64, look bool) Ends {
-	if l == nil || l.guest {
+	if l == nil || l.workerNode {
 		return Ends{}
 	}
 	l.mu.Lock()

@@ -28,11 +28,11 @@ var (
 // rules.go. A nil one belongs to a node without others, which always holds its
 // sessions.
 type Leases struct {
-	store    persistence.Store
-	guest    bool
-	Duration time.Duration
-	log      zerolog.Logger
-	began    time.Time
+	store      persistence.Store
+	workerNode bool
+	Duration   time.Duration
+	log        zerolog.Logger
+	began      time.Time
 	// onLost ends what runs for sessions; confirm finds out which of the node's
 	// sessions are still its own.
 	onLost  func()
@@ -62,10 +62,10 @@ type Config struct {
 	Node     string
 	Boot     string        // of the process: another one at each start
 	Duration time.Duration // zero: there are no other nodes
-	// Guest is a node that does not follow the leases of the others: it asks for the one
+	// WorkerNode is a node that does not follow the leases of the others: it asks for the one
 	// that it waits for.
-	Guest bool
-	Log   zerolog.Logger
+	WorkerNode bool
+	Log        zerolog.Logger
 	// Keepers are the nodes that keep the store, in order; nil while they are not known. Ask
 	// asks one of them [Leases.Agree]. Without them a lease is carried by its renewals alone.
 	Keepers func() []string
@@ -78,7 +78,7 @@ func New(cfg Config) *Leases {
 		return nil
 	}
 	l := &Leases{
-		store: cfg.Store, guest: cfg.Guest, Duration: cfg.Duration, log: cfg.Log, began: time.Now(),
+		store: cfg.Store, workerNode: cfg.WorkerNode, Duration: cfg.Duration, log: cfg.Log, began: time.Now(),
 		onLost: func() {}, confirm: func(context.Context, uint64) error { return nil },
 		own:    ownLease{node: cfg.Node, boot: cfg.Boot, lasts: cfg.Duration},
 		others: map[string]*seenLease{}, changed: make(chan struct{}), keepers: cfg.Keepers, ask: cfg.Ask,
@@ -151,7 +151,7 @@ func (l *Leases) Open(ctx context.Context) error {
 	l.expiry = time.AfterFunc(l.own.until-l.now(), l.checkExpiry)
 	l.mu.Unlock()
 	l.wg.Go(l.keep)
-	if !l.guest {
+	if !l.workerNode {
 		l.wg.Go(l.followPeers)
 	}
 	return nil

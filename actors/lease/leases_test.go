@@ -212,9 +212,9 @@ func TestPingsCarryLeases(t *testing.T) {
 		p := &pinged{nodes: map[string]*Leases{}, away: map[string]bool{}}
 		keepers := []string{"n1", "n2", "n3"}
 		stores := map[string]*cutStore{}
-		open := func(node string, guest bool, asks bool) *Leases {
+		open := func(node string, workerNode bool, asks bool) *Leases {
 			stores[node] = &cutStore{Store: shared}
-			cfg := Config{Store: stores[node], Node: node, Boot: node, Duration: lease, Guest: guest, Log: zerolog.Nop()}
+			cfg := Config{Store: stores[node], Node: node, Boot: node, Duration: lease, WorkerNode: workerNode, Log: zerolog.Nop()}
 			if asks {
 				cfg.Keepers, cfg.Ask = func() []string { return keepers }, p.ask
 			}

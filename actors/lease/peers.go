@@ -111,7 +111,7 @@ func (l *Leases) WaitAndRevoke(ctx context.Context, node string) error {
 			}
 			rest = time.Millisecond
 		}
-		if l.guest || carried { // nobody tells it of a renewal
+		if l.workerNode || carried { // nobody tells it of a renewal
 			rest = min(rest, l.Duration/10)
 		}
 		timer := time.NewTimer(rest)

@@ -39,7 +39,7 @@ func (r *Roster) assignBrowser(s *Slot) {
 	if l == nil {
 		return
 	}
-	guest, home := l.Account, l.counted
+	account, counted := l.Account, l.counted
 	l.Account, l.HasSession, l.counted = "", false, ""
 	for _, o := range l.Slots {
 		if g, stays := o.occupant(); g != "" {
@@ -49,12 +49,12 @@ func (r *Roster) assignBrowser(s *Slot) {
 	if slices.ContainsFunc(l.Slots, func(o *Slot) bool { return o.Status.Holder == "" }) {
 		l.counted = l.Account
 	}
-	if l.counted != home {
+	if l.counted != counted {
 		r.ServeAll = true
-		r.countBrowser(home, -1)
+		r.countBrowser(counted, -1)
 		r.countBrowser(l.counted, 1)
 	}
-	if l.Account == guest {
+	if l.Account == account {
 		return
 	}
 	r.ServeAll = true

@@ -80,7 +80,7 @@ var anOrder = rapid.Custom(func(t *rapid.T) *ForwardedExecute {
 	o := &ForwardedExecute{
 		Execute: api.Execute{
 			TaskID: rapid.String().Draw(t, "task"), Account: api.Account{ID: rapid.String().Draw(t, "account"), Plan: "pro"},
-			Asked: someTime.Draw(t, "asked"), Trace: rapid.String().Draw(t, "trace"), Forwarded: rapid.Bool().Draw(t, "guest"),
+			Asked: someTime.Draw(t, "asked"), Trace: rapid.String().Draw(t, "trace"), Forwarded: rapid.Bool().Draw(t, "forwarded"),
 			Idempotency: api.Idempotency{Key: rapid.String().Draw(t, "key"), Digest: rapid.SliceOfN(rapid.Byte(), 1, 32).Draw(t, "digest")},
 		},
 		Origin: "n1", Boot: "b", Sent: someTime.Draw(t, "sent"), Source: rapid.SliceOfN(rapid.Byte(), 0, 500).Draw(t, "source"),

@@ -53,7 +53,7 @@ type Context struct {
 	asked   int // tabs that we are opening
 	opened  int // tabs that were opened so far
 	used    bool
-	handled bool                                 // a document of it was given the hands
+	handled bool                                 // a document of it was given what aims and fills
 	log     *Log                                 // nil unless somebody wants to know what pages say and ask for
 	around  *Surroundings                        // nil: what the browser has by itself
 	rules   *RequestRules                        // nil: requests go their way

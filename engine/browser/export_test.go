@@ -7,9 +7,9 @@ import (
 	"github.com/chromedp/cdproto/dom"
 )
 
-// RehearseHands is rehearseHands, for the tests from outside.
-func (t *Tab) RehearseHands(ctx context.Context) (well int, err error) {
-	return t.Script.rehearseHands(ctx)
+// RehearseActions is rehearseActions, for the tests from outside.
+func (t *Tab) RehearseActions(ctx context.Context) (well int, err error) {
+	return t.Script.rehearseActions(ctx)
 }
 
 // AskedToLeave is the browser's word that the page was asked to leave.
@@ -70,9 +70,9 @@ func (t *Tab) Perceive(ctx context.Context) ([]Perceived, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Script.give(at, hands)
-	t.Script.give(at, tools)
-	t.Script.give(at, eyes)
+	t.Script.give(at, actions)
+	t.Script.give(at, moreActions)
+	t.Script.give(at, locators)
 	err = t.Script.evaluate(ctx, `JSON.stringify([...document.querySelectorAll('[data-n]')].map((el) => ({N: el.getAttribute('data-n'), Role: roleOf(el), Name: accName(el), Hidden: unperceived(el), HTML: el.outerHTML.slice(0, 300)})))`, &all)
 	if err != nil {
 		return nil, err

@@ -100,8 +100,8 @@ func (ps *PageScript) askOwner(ctx context.Context, fn string, arg, out any) err
 	if err != nil {
 		return err
 	}
-	ps.parent.give(owner.in, hands)
-	ps.parent.give(owner.in, tools)
+	ps.parent.give(owner.in, actions)
+	ps.parent.give(owner.in, moreActions)
 	yes := true
 	call := owner.in.s.send(runtime.CommandCallFunctionOn, runtime.CallFunctionOnParams{
 		FunctionDeclaration: "function(a){return " + object + "." + fn + "(this,a)}", ObjectID: owner.id,

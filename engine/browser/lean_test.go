@@ -23,7 +23,7 @@ func TestLean(t *testing.T) {
 	if want := "const a = '\\u00e9\\u2026'; // kept\nb();\n"; got != want {
 		t.Errorf("lean gave %q, want %q", got, want)
 	}
-	for _, r := range entry.script() + common.script() + hands.script() + tools.script() + eyes.script() + readers.script() + survey.script() {
+	for _, r := range entry.script() + common.script() + actions.script() + moreActions.script() + locators.script() + readers.script() + snapshots.script() {
 		if r >= 0x80 {
 			t.Fatalf("the page script has %q, which is not ASCII", r)
 		}
@@ -66,14 +66,14 @@ func TestNeeds(t *testing.T) {
 	alone := func(name string) string { return object + ".run('" + name + "',{})" }
 	among := func(name string) string { return object + `.run('batch',{"ops":[["` + name + `",{}]]})` }
 	for p, want := range map[*part]needs{
-		ground:  {},
-		arrival: {arrival: true},
-		common:  {common: true},
-		hands:   {common: true, hands: true},
-		tools:   {common: true, hands: true, tools: true},
-		eyes:    {common: true, hands: true, tools: true, eyes: true},
-		survey:  {common: true, hands: true, tools: true, eyes: true, survey: true},
-		readers: {common: true, hands: true, tools: true, eyes: true, readers: true},
+		base:        {},
+		arrival:     {arrival: true},
+		common:      {common: true},
+		actions:     {common: true, actions: true},
+		moreActions: {common: true, actions: true, moreActions: true},
+		locators:    {common: true, actions: true, moreActions: true, locators: true},
+		snapshots:   {common: true, actions: true, moreActions: true, locators: true, snapshots: true},
+		readers:     {common: true, actions: true, moreActions: true, locators: true, readers: true},
 	} {
 		if len(p.functions()) == 0 {
 			t.Error("a part has no functions")
@@ -85,8 +85,8 @@ func TestNeeds(t *testing.T) {
 				t.Errorf("%s needs %+v, want %+v", name, got, want)
 			}
 			want := want
-			if want.common, want.survey = p == common, false; p == survey { // a batch asks for what it lacks itself
-				want.hands, want.tools, want.eyes = false, false, false // a list of actions calls none of it
+			if want.common, want.snapshots = p == common, false; p == snapshots { // a batch asks for what it lacks itself
+				want.actions, want.moreActions, want.locators = false, false, false // a list of actions calls none of it
 			}
 			if got := needsOf(among(name)); got != want {
 				t.Errorf("a batch with %s needs %+v, want %+v", name, got, want)
@@ -97,11 +97,11 @@ func TestNeeds(t *testing.T) {
 		t.Error("what gives the focus is not known")
 	}
 	for call, want := range map[string]needs{
-		`.run('batch',{"ops":[["load",{}],["byText",{"text":"a"}]]})`:       {arrival: true, hands: true, tools: true},
-		`.run('loop',{"ahead":{"ops":[["byAttribute",{}]]}})`:               {common: true, hands: true, tools: true},
+		`.run('batch',{"ops":[["load",{}],["byText",{"text":"a"}]]})`:       {arrival: true, actions: true, moreActions: true},
+		`.run('loop',{"ahead":{"ops":[["byAttribute",{}]]}})`:               {common: true, actions: true, moreActions: true},
 		`.run('batch',{"ops":[["text",{"t":{"s":"[\"byText\",1]"}}]]})`:     {},
 		`.run('text',{"t":{"s":"a"},"in":[["byText",1]]})`:                  {},
-		`.run('text',{"t":{"k":"by","s":{}}})`:                              {hands: true, tools: true, eyes: true},
+		`.run('text',{"t":{"k":"by","s":{}}})`:                              {actions: true, moreActions: true, locators: true},
 		`.run('store',{"local":[["fill","a"],["point","b"]],"session":[]})`: {common: true},
 		`.stay()`:   {},
 		`.never(1)`: {},

@@ -8,16 +8,15 @@ import (
 )
 
 // The page side. Each file says what it takes and returns; together they make
-// the one object T of our world. The ground is what a first look needs, and arrival what
-// has to be there from the beginning of a document. A main document gets both at once; one
-// of a frame in a process of its own gets the ground. The common part goes on where a first
-// look does not do: a document gets it with the first call that needs it, or asks for it.
-// Hands are sent to a document when something in it is first aimed at, filled
-// or given the focus, and tools, with the hands, for all else that sees to an element. Eyes,
-// with both, are for what is pointed at by what a person perceives. The readers, with all
-// three, are for what reads a whole document, and the survey
-// for snapshots and the references that they give. Each document pays for every byte of
-// its script.
+// the one object T of our world, in parts (page_parts.go). The base is what a first look
+// needs, and arrival what has to be there from the beginning of a document. A main document
+// gets both at once; one of a frame in a process of its own gets the base. The common part
+// goes on where a first look does not do: a document gets it with the first call that needs
+// it, or asks for it. A document gets actions when something in it is first aimed at, filled
+// or given the focus, and moreActions, with them, for all else that concerns an element.
+// Locators, with both, find what is described by what a person perceives. The readers, with
+// all three, read a whole document, and snapshots make snapshots and the references in
+// them. Each document pays for every byte of its script.
 var (
 	//go:embed js/core.js
 	coreJS string
@@ -42,8 +41,8 @@ var (
 	//go:embed js/rehearse.js
 	rehearseJS string
 	// It is evaluated as it stands, apart from the page script.
-	//go:embed js/rehearsehands.js
-	rehearseHandsJS string
+	//go:embed js/rehearseactions.js
+	rehearseActionsJS string
 
 	//go:embed js/reach.js
 	reachJS string

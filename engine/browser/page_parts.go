@@ -13,20 +13,20 @@ import (
 // before. Where one is there already, its names are taken, and nothing
 // of it runs again.
 var (
-	ground = newPart(func() string {
+	base = newPart(func() string {
 		return "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, settleJS, findJS, firstJS) +
 			"Object.defineProperty(globalThis,'" + object + "',{value:T})\n"
 	})
 	arrival = partOf(&loadJS, &calmJS)
-	entry   = newPart(func() string { return ground.script() + arrival.script() })
+	entry   = newPart(func() string { return base.script() + arrival.script() })
 	common  = partOf(&seekJS, &readJS, &pageJS, &rehearseJS)
-	hands   = partOf(&reachJS, &placeJS, &freeJS, &standinJS, &guardJS, &fillJS, &takenJS, &actJS)
-	// tools are what the hands need for less frequent actions.
-	tools = partOf(&findbyJS, &viewJS, &chooseJS, &selectionJS, &dropJS, &conditionsJS, &foreachJS, &outwardJS)
-	eyes  = partOf(&eachJS, &rolesJS, &pointingJS, &statesJS, &shownJS, &nearJS)
-	// survey is what a snapshot needs, and readers what reads a whole document.
-	survey  = partOf(&refsJS, &lastingJS, &saidJS, &treeJS, &distilJS)
-	readers = partOf(&markdownJS, &tablesJS, &aboutPageJS, &typedJS, &schemaJS)
+	actions = partOf(&reachJS, &placeJS, &freeJS, &standinJS, &guardJS, &fillJS, &takenJS, &actJS)
+	// moreActions are what less frequent actions need besides.
+	moreActions = partOf(&findbyJS, &viewJS, &chooseJS, &selectionJS, &dropJS, &conditionsJS, &foreachJS, &outwardJS)
+	locators    = partOf(&eachJS, &rolesJS, &pointingJS, &statesJS, &shownJS, &nearJS)
+	// snapshots are what a snapshot needs, and readers what reads a whole document.
+	snapshots = partOf(&refsJS, &lastingJS, &saidJS, &treeJS, &distilJS)
+	readers   = partOf(&markdownJS, &tablesJS, &aboutPageJS, &typedJS, &schemaJS)
 )
 
 // part is a part of the page script that a document gets when it needs it. It is made when
@@ -82,7 +82,7 @@ func (p *part) functions() (names []string) {
 // parts tell by the name of a function of T in which part it is.
 var parts = sync.OnceValue(func() map[string]*part {
 	all := map[string]*part{}
-	for _, p := range []*part{ground, arrival, common, hands, tools, eyes, survey, readers} {
+	for _, p := range []*part{base, arrival, common, actions, moreActions, locators, snapshots, readers} {
 		for _, name := range p.functions() {
 			all[name] = p
 		}
@@ -90,9 +90,9 @@ var parts = sync.OnceValue(func() map[string]*part {
 	return all
 })
 
-// needs are the parts that a call needs besides the ground, and whether it gives the focus
+// needs are the parts that a call needs besides the base, and whether it gives the focus
 // to something, or finds where that will be clicked.
-type needs struct{ arrival, common, hands, tools, eyes, survey, readers, focus bool }
+type needs struct{ arrival, common, actions, moreActions, locators, snapshots, readers, focus bool }
 
 var focusing = map[string]bool{
 	"point": true, "fill": true, "focus": true, "check": true, "select": true, "drag": true, "lift": true, "clickByScript": true, "selectText": true,
@@ -101,7 +101,7 @@ var focusing = map[string]bool{
 // needsOf finds what a call needs by the functions that it calls, alone or as a part of a
 // call that does several things. Within texts the quotes of these would be written as \".
 func needsOf(call string) needs {
-	n := needs{common: true, eyes: strings.Contains(call, `"k":"by"`)} // a target that is a description
+	n := needs{common: true, locators: strings.Contains(call, `"k":"by"`)} // a target that is a description
 	rest, _ := strings.CutPrefix(call, object+".")
 	if strings.HasPrefix(rest, "never(") || strings.HasPrefix(rest, "stay(") {
 		n.common = false
@@ -110,7 +110,7 @@ func needsOf(call string) needs {
 		name, inner, _ := strings.Cut(inside, "'")
 		n.focus = focusing[name]
 		p := parts()[name]
-		n.common, n.survey = p != ground && p != arrival, p == survey
+		n.common, n.snapshots = p != base && p != arrival, p == snapshots
 		n.add(p)
 		if name == "batch" || name == "loop" {
 			for _, after := range strings.Split(inner, `["`)[1:] {
@@ -120,9 +120,9 @@ func needsOf(call string) needs {
 			}
 		}
 	}
-	n.eyes = n.eyes || n.survey || n.readers
-	n.tools = n.tools || n.eyes
-	n.hands = n.hands || n.tools
+	n.locators = n.locators || n.snapshots || n.readers
+	n.moreActions = n.moreActions || n.locators
+	n.actions = n.actions || n.moreActions
 	return n
 }
 
@@ -132,12 +132,12 @@ func (n *needs) add(p *part) {
 		n.arrival = true
 	case common:
 		n.common = true
-	case hands:
-		n.hands = true
-	case tools:
-		n.tools = true
-	case eyes:
-		n.eyes = true
+	case actions:
+		n.actions = true
+	case moreActions:
+		n.moreActions = true
+	case locators:
+		n.locators = true
 	case readers:
 		n.readers = true
 	}

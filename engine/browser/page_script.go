@@ -221,21 +221,21 @@ func (ps *PageScript) evaluateAs(ctx context.Context, expr string, person bool, 
 	if need.common {
 		ps.give(at, common)
 	}
-	if need.hands {
-		ps.give(at, hands)
+	if need.actions {
+		ps.give(at, actions)
 		ps.tab.context.handles()
 	}
-	if need.tools {
-		ps.give(at, tools)
+	if need.moreActions {
+		ps.give(at, moreActions)
 	}
-	if need.eyes {
-		ps.give(at, eyes)
+	if need.locators {
+		ps.give(at, locators)
 	}
 	if need.readers {
 		ps.give(at, readers)
 	}
-	if need.survey {
-		ps.give(at, survey)
+	if need.snapshots {
+		ps.give(at, snapshots)
 	}
 	if need.focus {
 		ps.tab.remote.takesFocus(at.s)

@@ -17,8 +17,8 @@ func TestRehearsal(t *testing.T) {
 	if err != nil || string(r.Value) != "2" {
 		t.Fatalf("%+v (%v): want 2 parts that went well", r, err)
 	}
-	if well, err := tab.RehearseHands(ctx); err != nil || well != 6 {
-		t.Fatalf("of the rehearsal of the hands %d parts went well (%v), want 6", well, err)
+	if well, err := tab.RehearseActions(ctx); err != nil || well != 6 {
+		t.Fatalf("of the rehearsal of the actions %d parts went well (%v), want 6", well, err)
 	}
 	if c.Handled() {
 		t.Error("the rehearsal counts as something that a task has aimed at")

@@ -90,7 +90,7 @@ func (ps *PageScript) install(at world) world {
 	// It is not waited for: the next call into the world comes after it. It is sent
 	// as it always is, and not as part of the first call: the browser has compiled
 	// these very bytes before.
-	script := ground
+	script := base
 	if ps.parent == nil {
 		script = entry
 	}
@@ -125,7 +125,7 @@ func (ps *PageScript) give(at world, p *part) {
 	if has {
 		return
 	}
-	if p == hands { // with the guard's way to report
+	if p == actions { // with the guard's way to report
 		at.s.send(runtime.CommandAddBinding, runtime.AddBindingParams{Name: tellBinding, ExecutionContextName: worldName})
 	}
 	at.run(p)

@@ -71,7 +71,7 @@ func everything(t *testing.T) (text string) {
 		task := testkit.Task()
 		task.Config.FullTrace = true
 		k.WantEnd(k.Start(testkit.Pro("anna"), task, testkit.Script{Do: func(_ context.Context, c testkit.Call) *engine.Outcome {
-			c.Stage.Measure(engine.StepReport{Action: "click", Code: engine.CodeElementNotFound})
+			c.Env.Measure(engine.StepReport{Action: "click", Code: engine.CodeElementNotFound})
 			c.Browser.Kill()
 			return &engine.Outcome{End: engine.EndCrashed}
 		}}), engine.EndCrashed)

@@ -124,9 +124,9 @@ func TestTasksAreCounted(t *testing.T) {
 		bert := api.Account{ID: "bert", Plan: "no plan of ours"}
 		steps := func(_ context.Context, c testkit.Call) *engine.Outcome {
 			time.Sleep(700 * time.Millisecond)
-			c.Stage.Measure(engine.StepReport{Action: "click", Success: true, Millis: 20})
-			c.Stage.Measure(engine.StepReport{Action: "click", Millis: 3000, Error: "not there", Code: engine.CodeElementNotFound})
-			c.Stage.Measure(engine.StepReport{Action: "getText", Success: true, Millis: 2})
+			c.Env.Measure(engine.StepReport{Action: "click", Success: true, Millis: 20})
+			c.Env.Measure(engine.StepReport{Action: "click", Millis: 3000, Error: "not there", Code: engine.CodeElementNotFound})
+			c.Env.Measure(engine.StepReport{Action: "getText", Success: true, Millis: 2})
 			return &engine.Outcome{End: engine.EndStopped}
 		}
 		first := k.Start(anna, testkit.Task(), testkit.Script{Takes: 3 * time.Second})

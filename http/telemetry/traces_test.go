@@ -90,9 +90,9 @@ func TestATaskIsTraced(t *testing.T) {
 		}
 		k.Engine.Script("it", testkit.Script{Do: func(_ context.Context, c testkit.Call) *engine.Outcome {
 			time.Sleep(time.Second)
-			c.Stage.Measure(engine.StepReport{Path: "0", Action: "open", Success: true, Millis: 1000})
+			c.Env.Measure(engine.StepReport{Path: "0", Action: "open", Success: true, Millis: 1000})
 			time.Sleep(time.Second)
-			c.Stage.Measure(engine.StepReport{Path: "1/loop/do/0", Iteration: &iteration, Action: "click", Millis: 250, Code: engine.CodeElementNotFound, Error: `"#secret" not found`})
+			c.Env.Measure(engine.StepReport{Path: "1/loop/do/0", Iteration: &iteration, Action: "click", Millis: 250, Code: engine.CodeElementNotFound, Error: `"#secret" not found`})
 			return &engine.Outcome{End: engine.EndStopped}
 		}})
 		x, err := k.Node.Execute(context.Background(), &api.Execute{

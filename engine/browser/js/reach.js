@@ -1,4 +1,4 @@
-// What the hands, and the parts after them, take from the prototypes: see core.js.
+// What the actions, and the parts after them, take from the prototypes: see core.js.
 Object.assign(dom, {
   closest: own('Element', 'closest'),
   hasAttribute: own('Element', 'hasAttribute'),

@@ -1,4 +1,4 @@
-// What is needed where a first look does not do: what the ground calls that a document
+// What is needed where a first look does not do: what the base calls that a document
 // lacks without this (see lacking).
 
 Object.assign(dom, {
