@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,6 +90,7 @@ func TestAWorkerNodeTakesAnotherKeeper(t *testing.T) {
 	stop := make(chan struct{})
 	var writing sync.WaitGroup
 	var acked []string
+	var wrote atomic.Int64
 	writing.Go(func() {
 		for i := 0; ; i++ {
 			select {
@@ -101,6 +103,7 @@ func TestAWorkerNodeTakesAnotherKeeper(t *testing.T) {
 				t.Errorf("%s: %v", key, err)
 			} else {
 				acked = append(acked, key)
+				wrote.Add(1)
 			}
 		}
 	})
@@ -114,7 +117,8 @@ func TestAWorkerNodeTakesAnotherKeeper(t *testing.T) {
 	soon(t, "the worker node is connected to another keeper", func() bool { h := worker.Hub(); return h != "" && h != hub })
 	t.Logf("another keeper after %v", time.Since(began).Round(time.Millisecond))
 	soon(t, "the worker node is well again", func() bool { return s.Health().State == store.Well })
-	time.Sleep(200 * time.Millisecond) // some more writes
+	before := wrote.Load()
+	soon(t, "some more is written", func() bool { return wrote.Load() >= before+20 })
 	close(stop)
 	writing.Wait()
 	if _, err := s.Put(ctx, persistence.Write{Key: "account/new", Value: []byte("y")}); err != nil {

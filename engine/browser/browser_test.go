@@ -79,6 +79,17 @@ func newContext(t testing.TB) (context.Context, *browser.Context) {
 	return ctx, c
 }
 
+// newTab is a tab in a context that is the test's alone.
+func newTab(t testing.TB) (context.Context, *browser.Tab) {
+	t.Helper()
+	ctx, c := newContext(t)
+	tab, err := c.NewTab(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ctx, tab
+}
+
 func serve(t testing.TB, pages map[string]string) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, ok := pages[r.URL.Path]

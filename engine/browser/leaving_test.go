@@ -21,11 +21,7 @@ func TestLooksAfterAskingToLeave(t *testing.T) {
 		fmt.Fprint(w, `<title>first</title><button id=go>go</button>`)
 	}))
 	t.Cleanup(srv.Close)
-	ctx, c := newContext(t)
-	tab, err := c.NewTab(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx, tab := newTab(t)
 	if err := tab.Navigation.Open(ctx, srv.URL); err != nil {
 		t.Fatal(err)
 	}

@@ -19,11 +19,7 @@ func described(s map[string]any) map[string]any {
 func TestNamesAreBounded(t *testing.T) {
 	need.All(t)
 	t.Parallel()
-	ctx, c := newContext(t)
-	tab, err := c.NewTab(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx, tab := newTab(t)
 	for name, script := range map[string]string{
 		"large":    `document.body.innerHTML = '<button>needle ' + 'x'.repeat(3e6) + '</button>'`,
 		"many":     `document.body.innerHTML = '<button>needle' + '<i>word</i> '.repeat(30000) + '</button>'`,
@@ -52,11 +48,7 @@ func TestNamesAreBounded(t *testing.T) {
 // TestNearIsBounded: what is near is looked for among very many elements for a moment.
 func TestNearIsBounded(t *testing.T) {
 	t.Parallel()
-	ctx, c := newContext(t)
-	tab, err := c.NewTab(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx, tab := newTab(t)
 	if _, err := tab.Script.Evaluate(ctx, `document.body.innerHTML = '<button>Saves</button>' + '<p class=row><button>Other <b>x</b></button></p>'.repeat(30000)`, nil, false); err != nil {
 		t.Fatal(err)
 	}
@@ -70,11 +62,7 @@ func TestNearIsBounded(t *testing.T) {
 // TestClosedRootsAreBounded: of very many closed shadow roots the first are opened.
 func TestClosedRootsAreBounded(t *testing.T) {
 	t.Parallel()
-	ctx, c := newContext(t)
-	tab, err := c.NewTab(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx, tab := newTab(t)
 	if _, err := tab.Script.Evaluate(ctx, `for (let i = 0; i < 2100; i++) { const h = document.body.appendChild(document.createElement('x-y')); h.attachShadow({mode: 'closed'}).innerHTML = '<b>' + i + '</b>' }`, nil, false); err != nil {
 		t.Fatal(err)
 	}

@@ -35,11 +35,7 @@ func perceive(t *testing.T, ctx context.Context, tab *browser.Tab, body string) 
 // have them.
 func TestRolesAndNames(t *testing.T) {
 	t.Parallel()
-	ctx, c := newContext(t)
-	tab, err := c.NewTab(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx, tab := newTab(t)
 	for _, tc := range []struct{ html, role, name string }{
 		// Roles of HTML.
 		{`<button data-n=1>Save</button>`, "button", "Save"},
@@ -142,11 +138,7 @@ func TestRolesAndNames(t *testing.T) {
 func TestRolesAndNamesAsTheBrowserHasThem(t *testing.T) {
 	need.All(t)
 	t.Parallel()
-	ctx, c := newContext(t)
-	tab, err := c.NewTab(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx, tab := newTab(t)
 	// The browser has roles of its own for some elements, names what may have no name,
 	// and asks for the parent that a role should have.
 	same := map[string]string{"img": "image", "button": "DisclosureTriangle", "textbox": "Date"}

@@ -29,7 +29,7 @@ type member struct {
 	workers          int
 	peer             string        // where other nodes reach it
 	metrics          string        // where they are told
-	at               networks.Node // where it is; nothing: on a loopback address
+	at               networks.Node // where it is; nothing: on 127.0.0.1
 
 	dead, frozen, cut bool
 }
@@ -42,7 +42,7 @@ type testCluster struct {
 	nodes    []*member
 	token    string // of ada, who has no daily limit
 	site     *witness
-	networks *networks.Networks // nil: the nodes are on the loopback addresses of this machine
+	networks *networks.Networks // nil: the nodes are on 127.0.0.1
 	told     *ledger
 	other    string // the program of the second node; empty: as the others
 
@@ -103,20 +103,16 @@ func (g *testCluster) enlist(workers int) *member {
 	if n == 2 && g.other != "" {
 		m.program = g.other
 	}
-	var host string
+	var listen string
 	if g.networks != nil {
 		m.at = g.networks.Plug(g.home, n)
-		m.peer, host = m.at.Peer, m.at.Client
-		m.metrics = host + metricsPort
+		m.peer, m.metrics, listen = m.at.Peer, m.at.Client+":9464", m.at.Client+":8080"
 	} else {
-		host, m.peer, m.metrics = freeHost(g.t)
+		free := networks.Addresses(g.t, 3)
+		m.peer, m.metrics, listen = free[0], free[1], free[2]
 	}
 	m.data = filepath.Join(g.dir, m.name)
-	port := ":8080" // of an address that is the node's alone
-	if host == "127.0.0.1" {
-		port = ":0"
-	}
-	m.args = []string{"serve", "--listen=" + host + port, "--data=" + m.data, "--allow-private", fmt.Sprintf("--workers=%d", workers), "--log-level=warn", "--metrics-listen=" + m.metrics,
+	m.args = []string{"serve", "--listen=" + listen, "--data=" + m.data, "--allow-private", fmt.Sprintf("--workers=%d", workers), "--log-level=warn", "--metrics-listen=" + m.metrics,
 		"--node=" + m.name, "--cluster-secret-file=" + g.secretFile(), "--cluster-listen=" + m.peer}
 	if g.networks != nil {
 		m.args = append(m.args, "--insecure-listen")

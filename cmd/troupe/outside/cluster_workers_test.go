@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/testkit/need"
+	"troupe/testkit/networks"
 )
 
 // TestWorkerNode: three nodes that keep the records, and one that has the browsers and
@@ -17,11 +18,9 @@ func TestWorkerNode(t *testing.T) {
 	need.All(t)
 	t.Parallel()
 	g := plannedCluster(t, nil, "", 0, 0, 0)
-	var hubs []string
-	for _, m := range g.nodes {
-		_, hub, _ := freeHost(t)
-		hubs = append(hubs, hub)
-		m.args = append(m.args, "--role=store", "--cluster-workers-listen="+hub)
+	hubs := networks.Addresses(t, 3)
+	for i, m := range g.nodes {
+		m.args = append(m.args, "--role=store", "--cluster-workers-listen="+hubs[i])
 	}
 	w := g.enlist(1)
 	var args []string

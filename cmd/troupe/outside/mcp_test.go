@@ -21,6 +21,7 @@ import (
 	"troupe/testkit/leaks"
 	"troupe/testkit/need"
 	"troupe/testkit/npm"
+	"troupe/testkit/wait"
 )
 
 // models is a service, and the official programs of the Model Context Protocol.
@@ -251,9 +252,10 @@ func TestModelsThatHangUp(t *testing.T) {
 					resp.Body.Close()
 				}
 			}()
-			for busy := ""; !strings.Contains(busy, "runs task"); time.Sleep(5 * time.Millisecond) {
-				busy, _ = a.call("session", map[string]any{"do": "list"})
-			}
+			wait.Until(t, "the session runs the task", func() bool {
+				busy, _ := a.call("session", map[string]any{"do": "list"})
+				return strings.Contains(busy, "runs task")
+			})
 			began := time.Now()
 			hangUp()
 			<-ended
