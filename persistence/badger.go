@@ -69,6 +69,7 @@ type Badger struct {
 	flushLog    *os.File     // that one; nil: it is not known which logs are on the disk
 
 	// The writer owns the following fields.
+	version  uint64 // of the last transaction
 	revision uint64 // the last one that was given
 	reserved uint64 // the last one that may be given before more are reserved
 	due      schedule
@@ -128,8 +129,9 @@ func (b *Badger) begins() (err error) {
 	if err != nil {
 		return err
 	}
-	now := b.views.renew(b.db)
-	b.state, err = openState(b.dir, state{Format: format, Since: now, Boot: bootID(), Version: now, Bound: b.reserved, Records: records})
+	b.version = b.db.MaxVersion()
+	b.views.renew(b.db, b.version)
+	b.state, err = openState(b.dir, state{Format: format, Since: b.version, Boot: bootID(), Version: b.version, Bound: b.reserved, Records: records})
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,10 @@ const (
 	stateSize = 4 << 10
 )
 
+// Boot identifies the time since the system was started; empty: the system has no name for
+// it. What was written in the same one is there, whether it was synced or not.
+func Boot() string { return bootID() }
+
 // bootID is the system's boot identifier; empty if it has none.
 var bootID = sync.OnceValue(func() string {
 	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"time"
 )
 
@@ -20,6 +21,7 @@ func (b *Badger) syncAll(o Options) {
 		select {
 		case r, ok := <-b.unsynced:
 			if open = ok; ok {
+				runtime.Gosched() // on busy processors, what else is about to wait shares this sync
 				waiting = b.pending(r)
 			}
 		case <-tick.C:

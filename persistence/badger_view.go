@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/dgraph-io/badger/v4"
@@ -8,9 +9,14 @@ import (
 
 // views is what readers see: what the last transaction that was acknowledged has left. A
 // read transaction of Badger's own would wait for the transaction that is being written.
+//
+// The store numbers its transactions itself, there is one writer. Where Badger does, each new
+// transaction waits for a goroutine that notes the end of the last one: on busy processors
+// that took several times as long as the commit.
 type views struct {
 	mu  sync.Mutex
-	now *view // nil: the store is closed
+	now *view   // nil: the store is closed
+	old []*view // of earlier ones, those that still have readers; the oldest first
 }
 
 // view is a transaction that only reads. Any number of goroutines may use it.
@@ -19,23 +25,37 @@ type view struct {
 	readers int
 }
 
-// renew lets later readers see all that is committed, and returns its version.
-func (v *views) renew(db *badger.DB) uint64 {
-	next := &view{txn: db.NewTransaction(false)}
+// renew lets later readers see all up to a version. What no reader can see any more, Badger
+// may drop when it merges tables.
+func (v *views) renew(db *badger.DB, version uint64) {
+	next := &view{txn: db.NewTransactionAt(version, false)}
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	v.swap(next)
-	return next.txn.ReadTs()
+	oldest := next
+	if len(v.old) > 0 {
+		oldest = v.old[0]
+	}
+	db.SetDiscardTs(oldest.txn.ReadTs())
 }
 
 // close ends the last view. Readers of it may still be at work.
-func (v *views) close() { v.swap(nil) }
-
-func (v *views) swap(next *view) {
+func (v *views) close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	last := v.now
-	if v.now = next; last != nil && last.readers == 0 {
+	v.swap(nil)
+}
+
+// swap replaces the view. The caller has the lock.
+func (v *views) swap(next *view) {
+	switch last := v.now; {
+	case last == nil:
+	case last.readers == 0:
 		last.txn.Discard()
+	default:
+		v.old = append(v.old, last)
 	}
+	v.now = next
 }
 
 // read calls f with the present view.
@@ -48,6 +68,7 @@ func (v *views) read(f func(*badger.Txn) error) error {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		if now.readers--; now.readers == 0 && now != v.now {
+			v.old = slices.DeleteFunc(v.old, func(o *view) bool { return o == now })
 			now.txn.Discard()
 		}
 	}()

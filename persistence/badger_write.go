@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -32,6 +33,7 @@ func (b *Badger) write() {
 			if !ok {
 				return
 			}
+			runtime.Gosched() // on busy processors, what else is about to come shares the transaction
 			b.commit(b.gather(r))
 		case <-alarm.C:
 			b.commit(b.due.take(time.Now(), groupSize))
@@ -114,7 +116,7 @@ const expireAgain = 30 * time.Second
 // that the disk has no room, this does: the log in use and the next one have
 // blocks, and where the log is to be replaced the disk takes the table it becomes.
 func (b *Badger) begin() *batch {
-	t := &batch{txn: b.db.NewTransaction(true), records: map[string]int64{}}
+	t := &batch{txn: b.db.NewTransactionAt(b.version, true), records: map[string]int64{}}
 	if err := t.txn.Set([]byte(lastKey), nil); err != nil {
 		t.full = err
 		return t
@@ -237,11 +239,7 @@ func (b *Badger) drop(t *batch, key string) error {
 func (b *Badger) finish(t *batch) {
 	defer t.txn.Discard()
 	if len(t.events) > 0 {
-		err := t.txn.Commit()
-		if err == nil {
-			b.follow()
-			err = b.state.committed(b.views.renew(b.db), b.reserved, t.records)
-		}
+		err := b.keep(t.txn, t.records)
 		if err != nil {
 			b.fail(fmt.Errorf("commit: %w", err))
 			err = *b.failed.Load()
@@ -266,6 +264,17 @@ func (b *Badger) finish(t *batch) {
 	}
 }
 
+// keep commits a transaction, and shows it to readers.
+func (b *Badger) keep(txn *badger.Txn, records map[string]int64) error {
+	if err := txn.CommitAt(b.version+1, nil); err != nil {
+		return err
+	}
+	b.version++
+	b.follow()
+	b.views.renew(b.db, b.version)
+	return b.state.committed(b.version, b.reserved, records)
+}
+
 // follow lets the next sync know which log has what was committed.
 func (b *Badger) follow() {
 	b.journal.follow()
@@ -286,16 +295,17 @@ func (b *Badger) next() (uint64, error) {
 // reserve writes down, synced, how far revisions may go before the next call.
 func (b *Badger) reserve() error {
 	bound := binary.BigEndian.AppendUint64(nil, b.reserved+revisionBlock)
-	err := b.db.Update(func(txn *badger.Txn) error {
-		return errors.Join(txn.Set([]byte(lastKey), nil), txn.Set([]byte(boundKey), bound))
-	})
-	if err != nil {
+	txn := b.db.NewTransactionAt(b.version, true)
+	defer txn.Discard()
+	if err := errors.Join(txn.Set([]byte(lastKey), nil), txn.Set([]byte(boundKey), bound)); err != nil {
 		return err
 	}
-	b.follow()
+	if err := b.keep(txn, nil); err != nil {
+		return err
+	}
 	if err := b.flush(); err != nil {
 		return err
 	}
 	b.reserved += revisionBlock
-	return b.state.committed(b.views.renew(b.db), b.reserved, nil)
+	return b.state.committed(b.version, b.reserved, nil)
 }
