@@ -8,15 +8,14 @@ import (
 	"troupe/actors/records"
 )
 
-// groupedWrites writes the claims and ends of many tasks of the queue in one request to the
-// store. One of their own for each would cost a goroutine, a timer and its turns on the
+// groupedWrites writes the claims of many tasks of the queue, or their ends, in one request to
+// the store. One of their own for each would cost a goroutine, a timer and its turns on the
 // processor. What comes while so many requests are under way is in the next one: the slower
 // the store, the larger they are.
 type groupedWrites struct {
 	node    *nodeParts
 	mu      sync.Mutex
-	first   []groupedWrite // wait: claims, for which workers wait as well
-	waiting []groupedWrite // wait after them
+	waiting []groupedWrite
 	running int
 }
 
@@ -37,11 +36,7 @@ type groupedWrite struct {
 func (g *groupedWrites) add(w groupedWrite) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if w.alone == nil {
-		g.first = append(g.first, w)
-	} else {
-		g.waiting = append(g.waiting, w)
-	}
+	g.waiting = append(g.waiting, w)
 	if g.running < maxRequests {
 		g.running++
 		g.node.background.Go(g.run)
@@ -52,14 +47,10 @@ func (g *groupedWrites) add(w groupedWrite) {
 func (g *groupedWrites) next() (group []groupedWrite) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, from := range []*[]groupedWrite{&g.first, &g.waiting} {
-		n := min(len(*from), maxGroupLen-len(group))
-		group = append(group, (*from)[:n]...)
-		if *from = (*from)[n:]; len(*from) == 0 {
-			*from = nil
-		}
-	}
-	if len(group) == 0 {
+	n := min(len(g.waiting), maxGroupLen)
+	group, g.waiting = g.waiting[:n:n], g.waiting[n:]
+	if n == 0 {
+		g.waiting = nil
 		g.running--
 	}
 	return group

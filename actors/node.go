@@ -71,10 +71,11 @@ type nodeParts struct {
 	recovered    map[string]*recoveredSession // by worker: what goes on from an earlier process
 
 	launches    *launchLimiter
-	launchTimes lately.Mean // of browsers, where it went well
-	resetTimes  lately.Mean // the same
-	background  taskGroup   // what runs outside of the mailboxes
-	grouped     groupedWrites
+	launchTimes lately.Mean   // of browsers, where it went well
+	resetTimes  lately.Mean   // the same
+	background  taskGroup     // what runs outside of the mailboxes
+	claims      groupedWrites // of tasks of the queue: workers wait for them, and so they do not wait for ends
+	ends        groupedWrites
 	status      atomic.Pointer[api.Status]
 	limits      atomic.Pointer[map[engine.Plan]engine.Limits]
 }
@@ -120,7 +121,7 @@ func Start(cfg Config) (*Node, error) {
 		launches:  newLaunchLimiter(cfg.Browser.Launches),
 		boot:      random(8),
 	}
-	parts.grouped.node = parts
+	parts.claims.node, parts.ends.node = parts, parts
 	if cfg.Node == "" || parts.sharesQueue() {
 		parts.queue = system.NewLocalPID("node/queue")
 	}
@@ -307,6 +308,7 @@ func (n *Node) end(ctx context.Context) {
 	wait(gone, stopTimeout, func() { n.parts.log.Error().Msg("an actor did not stop") })
 	close(n.ended)
 	n.parts.stopNotices() // what ended last is on the disk
+	n.parts.nothingAhead(ctx)
 	if n.parts.unkeepQueue != nil {
 		n.parts.unkeepQueue()
 	}

@@ -34,6 +34,7 @@ type queue struct {
 	waits   map[string][]*queueWait
 	reading map[string]*queueReads
 	flushes []flushWaiter
+	ahead   readAhead
 	wanted  bool // pool knows that tasks wait
 	pid     *actor.PID
 	nodes   *queueNodes // that play its tasks; nil: this node alone does
@@ -51,13 +52,16 @@ type queuedTask struct {
 	cause    api.Cause
 	profile  string // that it waits for, once it is read; empty: none
 	grouped  bool   // it names a group, which others of its profile need not be in
-	at       turnAt // of several nodes
+	// announced tells that it may begin before its claim is synced.
+	announced bool
+	at        turnAt // of several nodes
 }
 
 func newQueue(n *nodeParts, book *backlog.Book) *queue {
 	return &queue{
 		node: n, pid: n.queue, book: book, live: map[string]*queuedTask{}, ending: map[string]bool{}, files: map[string]uint64{}, gone: map[string]bool{},
 		writes: map[string]int{}, adding: map[*entryAdded]bool{}, cancels: map[any]*actor.PID{}, waits: map[string][]*queueWait{}, reading: map[string]*queueReads{},
+		ahead: readAhead{ready: map[string]*turnRead{}},
 	}
 }
 
@@ -107,6 +111,10 @@ func (u *queue) Receive(ctx actor.Context) {
 		u.book.Loaded(m.load, m.found, m.found == nil)
 	case *turnRead:
 		u.onTurn(m)
+	case *aheadRead:
+		u.onAheadRead(m)
+	case *announced:
+		u.onAnnounced(m)
 	case *api.Started:
 		u.onStarted(m)
 	case *queuedPlayed:

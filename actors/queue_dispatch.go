@@ -51,12 +51,18 @@ func (u *queue) dispatch() {
 			u.nodes.take(t)
 		}
 		u.touched(task)
+		if m := u.ahead.take(p.Key(task)); m != nil {
+			t.announced = m.announced
+			u.self(m)
+			continue
+		}
 		if reads = append(reads, &turnRead{task: task, key: p.Key(task)}); len(reads) == readAtOnce {
 			u.read(reads)
 			reads = nil
 		}
 	}
 	u.read(reads)
+	u.readAhead(now)
 	for _, l := range u.book.Wants() {
 		read := &queueLoaded{load: l, found: []backlog.Found{}}
 		u.node.onDisk(func(c context.Context) (err error) {

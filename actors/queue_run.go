@@ -24,6 +24,8 @@ type (
 		bad    error        // why it cannot
 		used   bool         // another task has its profile
 		err    error
+
+		announced bool // see [records.Ahead]
 	}
 	// queuedPlayed tells that a task of the queue plays no more: its worker is free
 	// for the next.
@@ -73,7 +75,8 @@ type fromQueue struct {
 	q     records.Queued
 	queue *engine.Queue
 
-	known persistence.Known // of the record of the task
+	known     persistence.Known // of the record of the task
+	announced bool              // the task may begin before its claim is synced
 
 	turn *api.QueueTurn // of several nodes
 	over uint64         // of its record, before it begins
@@ -138,7 +141,7 @@ func (u *queue) onTurn(m *turnRead) {
 		}
 		u.pass(u.node.tasks, &startTask{
 			Execute: &api.Execute{TaskID: m.task, Account: api.Account{ID: t.q.Account, Plan: t.q.Plan}, Task: task, Asked: time.Now(), Trace: t.q.Trace, FromQueue: true, Schedule: t.q.Schedule},
-			queued:  &fromQueue{key: key, q: *t.q, queue: task.Queue, known: m.claim.Known()},
+			queued:  &fromQueue{key: key, q: *t.q, queue: task.Queue, known: m.claim.Known(), announced: t.announced},
 		}, u.node.queue)
 	}
 }

@@ -84,6 +84,9 @@ func queueSurvives(t *testing.T, config func(*actors.Config)) {
 					}
 				case 4:
 					k.Crash()
+					if config == nil && r.IntN(2) == 0 {
+						losePower(k, func(string) bool { return r.IntN(2) == 0 })
+					}
 					k.Boot()
 					ordered()
 				case 5:

@@ -22,7 +22,7 @@ const recoverTimeout = time.Minute
 func (n *nodeParts) recover() error {
 	ctx, cancel := context.WithTimeout(context.Background(), recoverTimeout)
 	defer cancel()
-	for _, each := range []func(context.Context) error{n.leases.Open, n.recoverWorkers, n.recoverTasks, n.recoverQueue, n.recoverSessions} {
+	for _, each := range []func(context.Context) error{n.leases.Open, n.recoverWorkers, n.claimAhead, n.recoverTasks, n.recoverQueue, n.recoverSessions} {
 		if err := each(ctx); err != nil {
 			return err
 		}

@@ -6,12 +6,32 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"troupe/actors/backlog"
 	"troupe/actors/records"
 	"troupe/persistence"
 )
+
+// claimAhead takes tasks for begun whose claims may be lost.
+func (n *nodeParts) claimAhead(ctx context.Context) error {
+	if n.cfg.Node != "" {
+		return nil
+	}
+	return n.records.Queue().ClaimAhead(ctx)
+}
+
+// nothingAhead says at a stop that all claims are on the disk, so that the next start takes
+// no task for begun that has not.
+func (n *nodeParts) nothingAhead(ctx context.Context) {
+	if n.cfg.Node != "" || n.queue == nil {
+		return
+	}
+	if err := n.records.Queue().NothingAhead(ctx); err != nil {
+		n.log.Error().Err(err).Msg("it is not written that all claims of the queue are on the disk")
+	}
+}
 
 // recoverQueued decides about the tasks of the queue that ran when the process ended:
 // the end that was written, another attempt, or interrupted.
@@ -62,6 +82,9 @@ func (n *nodeParts) recoverQueuedTask(ctx context.Context, t records.Task) error
 	return nil
 }
 
+// manySurveyed is after how many keys there is much garbage.
+const manySurveyed = 50_000
+
 // recoverQueue counts what waits in the queue.
 func (n *nodeParts) recoverQueue(ctx context.Context) error {
 	n.book = backlog.NewBook()
@@ -76,6 +99,9 @@ func (n *nodeParts) recoverQueue(ctx context.Context) error {
 		return err
 	}
 	n.queued.Store(int64(n.book.Len()))
+	if n.book.Len() > manySurveyed { // the next collection may be minutes away
+		n.background.Go(debug.FreeOSMemory)
+	}
 	return n.sweepUploads(ctx)
 }
 

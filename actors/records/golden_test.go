@@ -36,6 +36,7 @@ var taskMakers = golden.Makers{reflect.TypeFor[*engine.Task](): func() any {
 // keptRecords are all records that actors write.
 func keptRecords(t *testing.T) []golden.Case {
 	return []golden.Case{
+		golden.Record[records.Ahead](t, "ahead", nil),
 		golden.Record[records.Batch](t, "batch", nil),
 		golden.Record[records.BatchAt](t, "batch-at", nil),
 		golden.Record[records.BatchEnd](t, "batch-end", nil),
@@ -62,7 +63,7 @@ func keptRecords(t *testing.T) []golden.Case {
 			"key": records.KeyPath("ada~1", "a key"), "lease": lease.Prefix + "n1", "outcome": records.OutcomePrefix + "t1", "session": records.SessionPrefix + "s1",
 			"session-state": records.StateKey("s1", 0), "session-state of an epoch": records.StateKey("s1", 7), "task": records.TaskPrefix + "t1", "worker": records.WorkerPrefix + "w1",
 			"queued": queuedPlace.Key("t1"), "queued in a group": groupPlace.Key("t1"), "task that was queued in a group": groupPlace.TaskID("t1"),
-			"ended": records.EndedPrefix + "ada~1", "dead": records.DeadPrefix + "ada~1", "holder": records.HolderKey,
+			"ended": records.EndedPrefix + "ada~1", "dead": records.DeadPrefix + "ada~1", "holder": records.HolderKey, "tasks ahead": records.AheadKey,
 			"notice": records.NoticeKey("ada~1", noticeID), "notice in the log": records.NoticeLogKey("ada~1", noticeID), "endpoint": records.EndpointPrefix + "ada~1/" + records.EndpointID("https://example.com/hook"),
 			"state of an endpoint": records.EndpointStatePrefix + "ada~1/", "secret of notices": records.NoticeSecretPrefix + "ada~1",
 			"schedule": records.ScheduleKey("ada~1", "s1"), "state of a schedule": records.ScheduleStateKey("ada~1", "s1"), "run of a schedule": records.ScheduleRunKey("s1", time.UnixMilli(1795449031000)),

@@ -129,10 +129,10 @@ func (u Queue) PrepareEnd(ctx context.Context, e *Ending) *Writes {
 }
 
 // PrepareBegin is the record of a task that begins, for [Store.WriteEach]. Known is what is
-// known of an earlier one.
-func (r *Store) PrepareBegin(t Task, known persistence.Known) *Writes {
+// known of an earlier one. Announced: it need not be synced, see [Ahead].
+func (r *Store) PrepareBegin(t Task, known persistence.Known, announced bool) *Writes {
 	w := &Writes{what: "keep task " + t.ID}
-	w.record(TaskPrefix+t.ID, t.storedUntil(), t, known, true)
+	w.record(TaskPrefix+t.ID, t.storedUntil(), t, known, !announced)
 	return w
 }
 

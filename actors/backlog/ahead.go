@@ -1,0 +1,58 @@
+package backlog
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"troupe/engine"
+)
+
+// Ahead names tasks that are likely to run next, for a reader that wants to be early: about
+// in the order of [Book.Next], which alone decides. Tasks of groups are not among them.
+func (b *Book) Ahead(now time.Time, most int) (all []Found) {
+	type line struct {
+		turn uint64
+		next []item
+	}
+	var lines []line
+	for _, a := range b.accounts {
+		l := line{turn: a.turn}
+		if now.Before(a.until) {
+			continue
+		}
+		for priority := engine.MaxPriority; priority >= 0 && len(l.next) < most; priority-- {
+			for id, of := range a.lanes {
+				if id.Group == "" && id.Priority == priority {
+					l.next = append(l.next, of.begin(now, most-len(l.next))...)
+				}
+			}
+		}
+		if len(l.next) > 0 {
+			lines = append(lines, l)
+		}
+	}
+	slices.SortFunc(lines, func(x, y line) int { return cmp.Compare(x.turn, y.turn) })
+	for i := 0; len(all) < most; i++ {
+		before := len(all)
+		for _, l := range lines {
+			if i < len(l.next) && len(all) < most {
+				all = append(all, Found{l.next[i].key, l.next[i].bytes})
+			}
+		}
+		if len(all) == before {
+			break
+		}
+	}
+	return all
+}
+
+// begin returns the first tasks of the window, as far as they may begin now.
+func (l *lane) begin(now time.Time, most int) []item {
+	for n, it := range l.window {
+		if p, _, valid := ParseKey(it.key); n == most || valid && p.At().After(now) {
+			return l.window[:n]
+		}
+	}
+	return l.window
+}
