@@ -3,6 +3,7 @@ package http_test
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"net"
 	nethttp "net/http"
 	"slices"
@@ -145,4 +146,34 @@ func BenchmarkQueue(t *testing.B) {
 	t.Logf("while it drains: %.0f durable starts a second, p50 %s, p99 %s; beside them %.0f tasks are played a second", rate,
 		s.percentile(.5), s.percentile(.99), float64(before+sample-after)/took.Seconds())
 	t.Logf("memory after that: %s", p.memory(t))
+}
+
+// BenchmarkDraining measures how fast the queue is worked off beside synchronous tasks, with
+// browsers that take no time and with browsers that take some. Synchronous tasks come from twice
+// as many clients, so that no browser is without work.
+func BenchmarkDraining(t *testing.B) {
+	for _, c := range []struct {
+		workers int
+		takes   string
+		tasks   int
+	}{{64, "0s", 60_000}, {64, "1ms", 60_000}, {64, "5ms", 60_000}, {16, "1ms", 30_000}, {16, "5ms", 20_000}, {16, "20ms", 5_000}, {4, "20ms", 1_000}} {
+		t.Run(fmt.Sprintf("%d of %s", c.workers, c.takes), func(t *testing.B) {
+			folder, browsers := t.TempDir(), fmt.Sprintf("%s_BROWSERS=%d of %s", queueService, c.workers, c.takes)
+			p := startQueueProcess(t, folder, "0s", queueService+"_HELD=1", browsers)
+			newSender(t, p, 16).send(16, c.tasks, queuedTask, 202)
+			clients := 2 * c.workers
+			sync := newSender(t, p, clients).send(clients, c.tasks/2, `{"queueTimeout":10000,"actions":[{"open":"https://example.com/"},{"getText":"h1"}]}`, 200)
+			p.kill()
+			p = startQueueProcess(t, folder, "0s", browsers)
+			began := time.Now()
+			first := queuedNow(t, p)
+			left := first
+			for left > c.tasks/4 {
+				time.Sleep(10 * time.Millisecond)
+				left = queuedNow(t, p)
+			}
+			rate := float64(first-left) / time.Since(began).Seconds()
+			t.Logf("%.0f tasks a second from the queue, %.0f synchronous ones: %.2f", rate, sync, rate/sync)
+		})
+	}
 }

@@ -75,8 +75,17 @@ func serveQueue(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var eng engine.Engine = &testkit.Noop{Outcome: &engine.Outcome{End: engine.EndCompleted, Data: []byte(`{}`)}}
+	noop := &testkit.Noop{Outcome: &engine.Outcome{End: engine.EndCompleted, Data: []byte(`{}`)}}
 	workers := 64
+	if s := os.Getenv(queueService + "_BROWSERS"); s != "" {
+		if _, err := fmt.Sscanf(s, "%d of %s", &workers, &takes); err != nil {
+			t.Fatal(err)
+		}
+		if noop.Takes, err = time.ParseDuration(takes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var eng engine.Engine = noop
 	if each > 0 {
 		scripted := testkit.NewEngine()
 		scripted.Default = func(testkit.Call) testkit.Script {

@@ -3,6 +3,7 @@ package testkit
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"troupe/engine"
 )
@@ -12,19 +13,31 @@ import (
 type Noop struct {
 	// Outcome is how each task ends; nil: completed, with nothing to tell.
 	Outcome *engine.Outcome
+	// Takes is how long a task takes, without use of a processor.
+	Takes time.Duration
 }
 
 // Launch is part of [engine.Engine].
 func (h *Noop) Launch(context.Context, string) (engine.Instance, error) {
 	if h.Outcome == nil {
-		return noopBrowser{&engine.Outcome{End: engine.EndCompleted}}, nil
+		return noopBrowser{&engine.Outcome{End: engine.EndCompleted}, h.Takes}, nil
 	}
-	return noopBrowser{h.Outcome}, nil
+	return noopBrowser{h.Outcome, h.Takes}, nil
 }
 
-type noopBrowser struct{ outcome *engine.Outcome }
+type noopBrowser struct {
+	outcome *engine.Outcome
+	takes   time.Duration
+}
 
-func (b noopBrowser) Play(context.Context, *engine.Task, engine.TaskEnv) *engine.Outcome {
+func (b noopBrowser) Play(ctx context.Context, _ *engine.Task, _ engine.TaskEnv) *engine.Outcome {
+	if b.takes > 0 {
+		select {
+		case <-time.After(b.takes):
+		case <-ctx.Done():
+			return &engine.Outcome{End: engine.EndOf(ctx)}
+		}
+	}
 	return b.outcome
 }
 
