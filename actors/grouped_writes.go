@@ -8,20 +8,24 @@ import (
 	"troupe/actors/records"
 )
 
-// groupedWrites writes the claims of many tasks of the queue, or their ends, in one request to
-// the store. One of their own for each would cost a goroutine, a timer and its turns on the
+// groupedWrites writes the claims and ends of many tasks of the queue in one request to the
+// store. One of their own for each would cost a goroutine, a timer and its turns on the
 // processor. What comes while so many requests are under way is in the next one: the slower
 // the store, the larger they are.
+//
+// An end is written no later than the claim for which its worker was free. So after a kill, no
+// more tasks than there are workers are without an end.
 type groupedWrites struct {
 	node    *nodeParts
 	mu      sync.Mutex
-	waiting []groupedWrite
+	first   []groupedWrite // wait: claims, for which workers wait as well
+	waiting []groupedWrite // wait after them
 	running int
 }
 
 // Bounds of the requests under way, and of the tasks in each.
 const (
-	maxRequests = 2
+	maxRequests = 16
 	maxGroupLen = 64
 )
 
@@ -36,7 +40,11 @@ type groupedWrite struct {
 func (g *groupedWrites) add(w groupedWrite) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.waiting = append(g.waiting, w)
+	if w.alone == nil {
+		g.first = append(g.first, w)
+	} else {
+		g.waiting = append(g.waiting, w)
+	}
 	if g.running < maxRequests {
 		g.running++
 		g.node.background.Go(g.run)
@@ -47,10 +55,14 @@ func (g *groupedWrites) add(w groupedWrite) {
 func (g *groupedWrites) next() (group []groupedWrite) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := min(len(g.waiting), maxGroupLen)
-	group, g.waiting = g.waiting[:n:n], g.waiting[n:]
-	if n == 0 {
-		g.waiting = nil
+	for _, from := range []*[]groupedWrite{&g.first, &g.waiting} {
+		n := min(len(*from), maxGroupLen-len(group))
+		group = append(group, (*from)[:n]...)
+		if *from = (*from)[n:]; len(*from) == 0 {
+			*from = nil
+		}
+	}
+	if len(group) == 0 {
 		g.running--
 	}
 	return group
@@ -85,17 +97,16 @@ func (g *groupedWrites) write(group []groupedWrite) {
 	if len(all) == 0 {
 		return
 	}
-	var errs []error
+	done := 0
 	if err := protect(func() error {
-		errs = g.node.records.WriteEach(ctx, all)
+		g.node.records.WriteEach(ctx, all, func(i int, err error) {
+			done = i + 1
+			together[i].then(err)
+		})
 		return nil
 	}); err != nil {
-		errs = make([]error, len(all))
-		for i := range errs {
-			errs[i] = err
+		for _, w := range together[done:] {
+			w.then(err)
 		}
-	}
-	for i, w := range together {
-		w.then(errs[i])
 	}
 }

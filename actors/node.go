@@ -74,8 +74,7 @@ type nodeParts struct {
 	launchTimes lately.Mean   // of browsers, where it went well
 	resetTimes  lately.Mean   // the same
 	background  taskGroup     // what runs outside of the mailboxes
-	claims      groupedWrites // of tasks of the queue: workers wait for them, and so they do not wait for ends
-	ends        groupedWrites
+	grouped     groupedWrites
 	status      atomic.Pointer[api.Status]
 	limits      atomic.Pointer[map[engine.Plan]engine.Limits]
 }
@@ -121,7 +120,7 @@ func Start(cfg Config) (*Node, error) {
 		launches:  newLaunchLimiter(cfg.Browser.Launches),
 		boot:      random(8),
 	}
-	parts.claims.node, parts.ends.node = parts, parts
+	parts.grouped.node = parts
 	if cfg.Node == "" || parts.sharesQueue() {
 		parts.queue = system.NewLocalPID("node/queue")
 	}

@@ -158,7 +158,7 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	rec, key, started, wrote, from := t.rec, t.x.Idempotency, t.started(), &taskWritten{}, t.from
 	if from != nil && from.turn == nil {
-		t.node.claims.add(groupedWrite{
+		t.node.grouped.add(groupedWrite{
 			prepare: func(context.Context) *records.Writes {
 				return t.node.records.PrepareBegin(rec, from.known, from.announced)
 			},

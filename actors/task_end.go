@@ -28,7 +28,7 @@ func (t *task) writeEnd(ctx actor.Context) {
 	}
 	if t.from != nil && t.from.turn == nil {
 		e := &records.Ending{Task: rec, Queued: &t.from.q, Outcome: out, Code: codeOf(out), Listed: listed, Begun: true, First: !t.endBeingWritten}
-		t.node.ends.add(groupedWrite{
+		t.node.grouped.add(groupedWrite{
 			prepare: func(c context.Context) *records.Writes { return t.node.records.Queue().PrepareEnd(c, e) },
 			alone:   func(c context.Context) error { return t.node.endQueued(c, e) },
 			then:    then,

@@ -41,19 +41,19 @@ func Apply(ctx context.Context, s Store, changes ...Change) error {
 	return nil
 }
 
-// ApplyEach carries out several lists of changes as [Apply] does each, and returns their
-// errors. They are independent of each other; a store that can takes all in one go.
-func ApplyEach(ctx context.Context, s Store, lists [][]Change) []error {
+// ApplyEach carries out several lists of changes as [Apply] does each, and tells what came of
+// each, in their order. They are independent of each other. A store that can takes all in one
+// go; the first ones need not wait until later ones are synced.
+func ApplyEach(ctx context.Context, s Store, lists [][]Change, then func(i int, err error)) {
 	if b, ok := s.(interface {
-		applyEach(ctx context.Context, lists [][]Change) []error
+		applyEach(ctx context.Context, lists [][]Change, then func(i int, err error))
 	}); ok {
-		return b.applyEach(ctx, lists)
+		b.applyEach(ctx, lists, then)
+		return
 	}
-	errs := make([]error, len(lists))
 	for i, changes := range lists {
-		errs[i] = Apply(ctx, s, changes...)
+		then(i, Apply(ctx, s, changes...))
 	}
-	return errs
 }
 
 // applyAll is [Apply].
@@ -67,7 +67,7 @@ func (b *Badger) applyAll(ctx context.Context, changes []Change) error {
 }
 
 // applyEach is [ApplyEach].
-func (b *Badger) applyEach(ctx context.Context, lists [][]Change) []error {
+func (b *Badger) applyEach(ctx context.Context, lists [][]Change, then func(i int, err error)) {
 	errs := make([]error, len(lists))
 	var all []*request
 	last := make([]*request, len(lists))
@@ -77,19 +77,19 @@ func (b *Badger) applyEach(ctx context.Context, lists [][]Change) []error {
 			all, last[i] = append(all, more...), more[len(more)-1]
 		}
 	}
-	if len(all) == 0 {
-		return errs
+	var err error
+	if len(all) > 0 {
+		all[0].rest = all[1:]
+		err = b.hand(ctx, b.requests, all[0])
 	}
-	all[0].rest = all[1:]
-	err := b.hand(ctx, b.requests, all[0])
 	for i, r := range last {
 		if r != nil && err != nil {
 			errs[i] = err
 		} else if r != nil {
 			errs[i] = r.wait(ctx).err
 		}
+		then(i, errs[i])
 	}
-	return errs
 }
 
 // chain makes the requests for changes that follow each other. The last one is answered.

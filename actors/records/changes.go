@@ -81,27 +81,28 @@ type Writes struct {
 	what string // for errors
 }
 
-// WriteEach writes several, each as if it were alone, and returns their errors.
-func (r *Store) WriteEach(ctx context.Context, all []*Writes) []error {
+// WriteEach writes several, each as if it were alone, and tells what came of each, in their
+// order: see [persistence.ApplyEach].
+func (r *Store) WriteEach(ctx context.Context, all []*Writes, then func(i int, err error)) {
 	lists := make([][]persistence.Change, len(all))
 	for i, w := range all {
 		if w.err == nil {
 			lists[i] = w.all
 		}
 	}
-	errs := persistence.ApplyEach(ctx, r.Store, lists)
-	for i, w := range all {
+	persistence.ApplyEach(ctx, r.Store, lists, func(i int, err error) {
+		w := all[i]
 		if w.err != nil {
-			errs[i] = w.err
+			err = w.err
 		}
 		for _, v := range w.values {
-			if err := v.Done(ctx, errs[i]); errs[i] == nil {
-				errs[i] = err
+			if after := v.Done(ctx, err); err == nil {
+				err = after
 			}
 		}
-		if errs[i] != nil {
-			errs[i] = fmt.Errorf("%s: %w", w.what, errs[i])
+		if err != nil {
+			err = fmt.Errorf("%s: %w", w.what, err)
 		}
-	}
-	return errs
+		then(i, err)
+	})
 }

@@ -14,7 +14,16 @@ func independentChanges(t *testing.T, p *probe) {
 		return persistence.Change{Write: persistence.Write{Key: "each/" + key, Value: []byte(key), If: only, Durable: true}}
 	}
 	p.put("each/old", "1")
-	errs := persistence.ApplyEach(ctx, p.store, [][]persistence.Change{
+	each := func(ctx context.Context, lists [][]persistence.Change) (errs []error) {
+		persistence.ApplyEach(ctx, p.store, lists, func(i int, err error) {
+			if i != len(errs) {
+				t.Errorf("of list %d is told after %d others", i, len(errs))
+			}
+			errs = append(errs, err)
+		})
+		return errs
+	}
+	errs := each(ctx, [][]persistence.Change{
 		{put("a", nil), put("b", nil)},
 		{put("c", nil), put("old", ptr(0)), put("d", nil)},
 		{},
@@ -28,7 +37,7 @@ func independentChanges(t *testing.T, p *probe) {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	for _, err := range persistence.ApplyEach(ended, p.store, [][]persistence.Change{{put("f", nil)}, {put("g", nil)}}) {
+	for _, err := range each(ended, [][]persistence.Change{{put("f", nil)}, {put("g", nil)}}) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("with an ended context: %v", err)
 		}
