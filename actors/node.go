@@ -71,9 +71,9 @@ type nodeParts struct {
 	recovered    map[string]*recoveredSession // by worker: what goes on from an earlier process
 
 	launches    *launchLimiter
-	launchTimes lately.Mean   // of browsers, where it went well
-	resetTimes  lately.Mean   // the same
-	background  taskGroup     // what runs outside of the mailboxes
+	launchTimes lately.Mean // of browsers, where it went well
+	resetTimes  lately.Mean // the same
+	background  taskGroup   // what runs outside of the mailboxes
 	grouped     groupedWrites
 	status      atomic.Pointer[api.Status]
 	limits      atomic.Pointer[map[engine.Plan]engine.Limits]
