@@ -13,7 +13,7 @@ import (
 // processor. What comes while so many requests are under way is in the next one: the slower
 // the store, the larger they are.
 //
-// An end is written no later than the claim for which its worker was free. So after a kill, no
+// An end is on its way before the claim for which its worker was free. So after a kill, hardly
 // more tasks than there are workers are without an end.
 type groupedWrites struct {
 	node    *nodeParts

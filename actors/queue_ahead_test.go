@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/actors/backlog"
 	"troupe/actors/records"
@@ -138,6 +139,31 @@ func TestLossOfPower(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLossOfPowerAndKey: a task that may have begun, and that nobody can read any more, keeps
+// the service from nothing.
+func TestLossOfPowerAndKey(t *testing.T) {
+	lost := false
+	testkit.Run(t, testkit.Options{Workers: 1, Engine: takes(time.Minute), Config: func(c *actors.Config) {
+		if lost {
+			var err error
+			if c.Seal, err = persistence.NewSeal([]byte("another key, which opens nothing")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}}, func(t *testing.T, k *testkit.Kit) {
+		enqueue(k, anna, `true`)
+		enqueue(k, anna, `true`)
+		k.AwaitIdle()
+		k.Crash()
+		losePower(k, func(string) bool { return true })
+		lost = true
+		k.Boot()
+		if p := k.Poll(anna, enqueue(k, anna, `true`).TaskID, time.Hour); code(p) != "" || p.Status != api.TaskComplete {
+			t.Errorf("a later task ended as %q", code(p))
+		}
+	})
 }
 
 // TestReadAheadOnce: a record that cannot be read is not read ahead again and again.

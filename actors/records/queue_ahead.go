@@ -72,6 +72,8 @@ func (u Queue) claimAhead(ctx context.Context, key string) error {
 	switch {
 	case errors.Is(err, persistence.ErrNotFound): // it has ended
 		return nil
+	case errors.Is(err, persistence.ErrSealed): // it begins no more
+		return nil
 	case err != nil:
 		return err
 	case c.Stale: // it has a claim, or waits elsewhere
