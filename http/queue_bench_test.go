@@ -17,6 +17,8 @@ import (
 
 var queueFigures = flag.String("queue-figures", "1000", "numbers of waiting tasks, as in 1000,1000000: BenchmarkQueue measures the queue with so many")
 
+var queueBrowsers = flag.String("queue-browsers", "64 of 0s", "browsers that BenchmarkQueue has while the queue drains, and how long each of their tasks takes")
+
 // sender sends one request again and again from several clients.
 type sender struct {
 	t    testing.TB
@@ -128,7 +130,7 @@ func BenchmarkQueue(t *testing.B) {
 	t.Logf("beside a held queue: %.0f synchronous tasks a second from %d clients", s.send(clients, sample, `{"actions":[{"open":"https://example.com/"},{"getText":"h1"}]}`, 200), clients)
 	p.kill()
 
-	p = startQueueProcess(t, folder, "0s")
+	p = startQueueProcess(t, folder, "0s", queueService+"_BROWSERS="+*queueBrowsers)
 	began := time.Now()
 	first := queuedNow(t, p)
 	left := first
