@@ -78,10 +78,11 @@ func serveQueue(t testing.TB) {
 	noop := &testkit.Noop{Outcome: &engine.Outcome{End: engine.EndCompleted, Data: []byte(`{}`)}}
 	workers := 64
 	if s := os.Getenv(queueService + "_BROWSERS"); s != "" {
-		if _, err := fmt.Sscanf(s, "%d of %s", &workers, &takes); err != nil {
+		var each string
+		if _, err := fmt.Sscanf(s, "%d of %s", &workers, &each); err != nil {
 			t.Fatal(err)
 		}
-		if noop.Takes, err = time.ParseDuration(takes); err != nil {
+		if noop.Takes, err = time.ParseDuration(each); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,16 +16,14 @@ func (b *Book) Ahead(now time.Time, most int) (all []Found) {
 		next []item
 	}
 	var lines []line
-	for _, a := range b.accounts {
-		l := line{turn: a.turn}
+	for name, a := range b.accounts {
 		if now.Before(a.until) {
 			continue
 		}
+		l := line{turn: a.turn}
 		for priority := engine.MaxPriority; priority >= 0 && len(l.next) < most; priority-- {
-			for id, of := range a.lanes {
-				if id.Group == "" && id.Priority == priority {
-					l.next = append(l.next, of.begin(now, most-len(l.next))...)
-				}
+			if of := a.lanes[Lane{Account: name, Priority: priority}]; of != nil {
+				l.next = append(l.next, of.begin(now, most-len(l.next))...)
 			}
 		}
 		if len(l.next) > 0 {

@@ -72,10 +72,11 @@ func (u Queue) claimAhead(ctx context.Context, key string) error {
 	switch {
 	case errors.Is(err, persistence.ErrNotFound): // it has ended
 		return nil
-	case errors.Is(err, persistence.ErrSealed): // it begins no more
-		return nil
-	case err != nil:
+	case ctx.Err() != nil:
 		return err
+	case err != nil: // what cannot be read begins no more
+		u.r.log.Error().Err(err).Str("key", key).Msg("record not read")
+		return nil
 	case c.Stale: // it has a claim, or waits elsewhere
 		return nil
 	}
