@@ -27,7 +27,10 @@ func openAttached(ctx context.Context, m *member.Member, hot []string) (*Store, 
 	}
 	s := &Store{
 		member: m, js: js, log: m.Log(), index: newIndex(hot), recent: newRecent(), attached: true,
-		counters: map[string]*counter{}, woken: make(chan struct{}, 1), opened: time.Now(),
+		counters: map[string]*counter{}, opened: time.Now(),
+	}
+	if s.publisher, err = newPublisher(m.Conn()); err != nil {
+		return nil, fmt.Errorf("open the store of the cluster: %w", err)
 	}
 	if s.stream, err = findStream(ctx, m, js, RecordStream); err != nil {
 		return nil, fmt.Errorf("open the store of the cluster: %w", err)

@@ -19,37 +19,6 @@ var (
 	errSourceBehind = errors.New("the node that would send the changes is behind")
 )
 
-// source is where changes come from now.
-type source struct {
-	node string
-	end  context.CancelFunc
-}
-
-// switchSource drops the node that changes come from, because it is behind, and takes
-// another one. A node whose disk is full, for example, still serves what it has.
-func (s *Store) switchSource() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.source.end != nil {
-		s.avoided = s.source.node
-		s.source.end()
-	}
-}
-
-// setSource notes the source of changes, unless that is one to be shunned.
-func (s *Store) setSource(consumer jetstream.Consumer, end context.CancelFunc) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.source = source{end: end}
-	if c := consumer.CachedInfo().Cluster; c != nil {
-		s.source.node = c.Leader
-	}
-	if s.source.node != "" && s.source.node == s.avoided {
-		return errSourceBehind
-	}
-	return nil
-}
-
 // change is a stored change.
 type change struct {
 	key     string
@@ -126,23 +95,16 @@ func (s *Store) follow(ctx context.Context) error {
 
 // consume takes in what a consumer brings, until that falls silent.
 func (s *Store) consume(ctx context.Context, cfg jetstream.ConsumerConfig, beat uint64) error {
+	cfg.Description = "changes for " + s.member.Name()
 	cfg.AckPolicy, cfg.MemoryStorage, cfg.Replicas, cfg.InactiveThreshold = jetstream.AckNonePolicy, true, 1, 10*time.Second
-	opening, cancel := context.WithTimeout(ctx, tryTimeout)
-	defer cancel()
-	consumer, err := s.js.CreateConsumer(opening, RecordStream, cfg)
+	consumer, err := s.openConsumer(ctx, cfg, max(beat, s.index.at()))
 	if err != nil {
 		pause(ctx, retryPause)
 		return nil // again: there is no leader yet
 	}
 	following, end := context.WithCancel(ctx)
-	defer func() {
-		end()
-		ending, cancel := context.WithTimeout(context.Background(), tryTimeout)
-		defer cancel()
-		if s.js.Conn().IsConnected() && ctx.Err() == nil {
-			s.js.DeleteConsumer(ending, RecordStream, consumer.CachedInfo().Name)
-		}
-	}()
+	defer s.drop(consumer)
+	defer end()
 	if err := s.setSource(consumer, end); err != nil {
 		return err
 	}
@@ -190,6 +152,5 @@ func (s *Store) take(msg jetstream.Msg, seq, beat uint64) error {
 	if live || seq >= beat {
 		s.index.advance(seq, true)
 	}
-	s.wakeSweep()
 	return nil
 }

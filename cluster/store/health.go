@@ -160,6 +160,9 @@ func (s *Store) look() {
 	if h.State != before {
 		s.tellState(before, h)
 	}
+	if h.State == Well && h.Keeps {
+		s.comeHome(s.member.Name())
+	}
 }
 
 func nobody(string) bool { return false }

@@ -48,10 +48,12 @@ type index struct {
 	moved    chan struct{} // closed when position grows
 	live     bool          // position counts: it is not being built anew
 	due      dueHeap       // records that expire, and what can be tidied away
+	looks    time.Time     // when the sweep looks again; zero: nobody knows
+	sooner   chan struct{} // lets it look before that
 }
 
 func newIndex(hot []string) *index {
-	x := &index{hot: hot}
+	x := &index{hot: hot, sooner: make(chan struct{}, 1)}
 	x.reset()
 	return x
 }
@@ -265,7 +267,15 @@ type due struct {
 }
 
 // later notes what is due. The caller holds the lock.
-func (x *index) later(d due) { heap.Push(&x.due, d) }
+func (x *index) later(d due) {
+	heap.Push(&x.due, d)
+	if d.at.Before(x.looks) {
+		select {
+		case x.sooner <- struct{}{}:
+		default:
+		}
+	}
+}
 
 // again notes what could not be done.
 func (x *index) again(d due) {
@@ -274,14 +284,15 @@ func (x *index) again(d due) {
 	x.later(d)
 }
 
-// take returns what is due now and still counts, and when the next is; zero is
-// never.
+// take returns what is due now and still counts, and when to look again.
 func (x *index) take(now time.Time, most int) (all []due, next time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	defer func() { x.looks = next }()
+	next = now.Add(sweepAtLeast)
 	for len(x.due) > 0 && len(all) < most {
 		if now.Before(x.due[0].at) {
-			return all, x.due[0].at
+			return all, earlier(next, x.due[0].at)
 		}
 		d := heap.Pop(&x.due).(due)
 		if e := x.find(d.key); e != nil && (d.tidy || e.seq == d.seq) {

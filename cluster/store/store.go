@@ -45,8 +45,9 @@ type Store struct {
 	stream jetstream.Stream
 	log    zerolog.Logger
 
-	hub   persistence.Hub
-	index *index
+	hub       persistence.Hub
+	index     *index
+	publisher *publisher
 
 	groups   groups
 	observer observer
@@ -58,8 +59,7 @@ type Store struct {
 	mu       sync.Mutex
 	counters map[string]*counter
 	source   source
-	avoided  string // node that changes are not taken from
-	woken    chan struct{}
+	avoided  string       // node that changes are not taken from
 	received atomic.Int64 // messages that came by
 
 	opened  time.Time
@@ -84,7 +84,10 @@ func Open(ctx context.Context, m *member.Member, hot ...string) (*Store, error) 
 	}
 	s := &Store{
 		member: m, js: js, log: m.Log(), index: newIndex(hot),
-		counters: map[string]*counter{}, woken: make(chan struct{}, 1), opened: time.Now(),
+		counters: map[string]*counter{}, opened: time.Now(),
+	}
+	if s.publisher, err = newPublisher(m.Conn()); err != nil {
+		return nil, fmt.Errorf("open the store of the cluster: %w", err)
 	}
 	s.stream, err = openStream(ctx, m, js, jetstream.StreamConfig{
 		Name: RecordStream, Subjects: []string{recordSubjects + ">", beatSubjects + "*"},

@@ -15,7 +15,9 @@ import (
 // do it do it once.
 const (
 	sweepAtOnce = 64
-	standIn     = 3 * time.Second
+	// sweepAtLeast is how long the sweep waits at most: what is due comes to nothing by it.
+	sweepAtLeast = time.Minute
+	standIn      = 3 * time.Second
 )
 
 // sweep does what is due until ctx ends.
@@ -34,18 +36,14 @@ func (s *Store) sweep(ctx context.Context) {
 				wg.Go(func() { s.do(ctx, d) })
 			default:
 				d.at, d.waited = d.at.Add(standIn), true
-				s.again(d)
+				s.index.again(d)
 			}
 		}
 		wg.Wait()
-		wait := time.Minute
-		if !next.IsZero() {
-			wait = min(wait, time.Until(next))
-		}
-		timer := time.NewTimer(max(wait, time.Millisecond))
+		timer := time.NewTimer(max(time.Until(next), time.Millisecond))
 		select {
 		case <-timer.C:
-		case <-s.woken:
+		case <-s.index.sooner:
 		case <-ctx.Done():
 		}
 		timer.Stop()
@@ -57,20 +55,6 @@ func (s *Store) Leads() bool {
 	return !s.attached && s.member.Size() == 1 || s.member.LeadsStream(RecordStream)
 }
 
-// wakeSweep lets the sweep look again: something may be due earlier than it thinks.
-func (s *Store) wakeSweep() {
-	select {
-	case s.woken <- struct{}{}:
-	default:
-	}
-}
-
-// again puts off what is due.
-func (s *Store) again(d due) {
-	s.index.again(d)
-	s.wakeSweep()
-}
-
 // do carries out what is due.
 func (s *Store) do(ctx context.Context, d due) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
@@ -78,7 +62,7 @@ func (s *Store) do(ctx context.Context, d due) {
 	if !d.tidy {
 		if _, err := s.store(ctx, change{key: d.key, deleted: true}, &d.seq); err != nil && !errors.Is(err, errMismatch) {
 			d.at = time.Now().Add(standIn)
-			s.again(d)
+			s.index.again(d)
 		}
 		return
 	}
@@ -89,7 +73,7 @@ func (s *Store) do(ctx context.Context, d due) {
 	}
 	if err := s.stream.Purge(ctx, jetstream.WithPurgeSubject(RecordSubject(d.key)), jetstream.WithPurgeSequence(upTo)); err != nil {
 		d.at = time.Now().Add(tidyAfter)
-		s.again(d)
+		s.index.again(d)
 		return
 	}
 	s.index.forget(d.key, d.seq)

@@ -188,7 +188,7 @@ func (s *Store) send(ctx context.Context, m *nats.Msg) (uint64, error) {
 	var seq uint64
 	var refused error
 	err := s.untilAnswered(ctx, func(try context.Context) error {
-		ack, err := s.js.PublishMsg(try, m, jetstream.WithRetryAttempts(0))
+		ack, err := s.publisher.publish(try, m)
 		var api *jetstream.APIError
 		switch {
 		case err == nil:
