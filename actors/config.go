@@ -53,6 +53,9 @@ type Config struct {
 	// Peers reaches the other nodes that share the Store, for the queue. Without it, or
 	// without a lease, several nodes have no queue.
 	Peers Peers
+	// LeadsStore reports whether this node leads the Store: what it writes goes to no other
+	// node first. Such a node is to order the queue. Nil: no node leads it.
+	LeadsStore func() bool
 	// WorkerNode is a node that may come and go at any time: it orders no queue, and what it
 	// knows of other nodes' leases it asks for.
 	WorkerNode bool

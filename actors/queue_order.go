@@ -50,11 +50,17 @@ func (n *Node) keepQueue() {
 type queueKeeper struct {
 	of   *Node
 	node *nodeParts
-	term uint64 // in which this node took it; zero: it has not
+	term uint64    // in which this node took it; zero: it has not
+	free time.Time // since then no node orders the queue; zero: one does
 }
 
-// keepEvery is how often the node is looked at that orders the queue.
-const keepEvery = 500 * time.Millisecond
+const (
+	// keepEvery is how often the node is looked at that orders the queue.
+	keepEvery = 500 * time.Millisecond
+	// leaderFirst is how long the other nodes let the one that leads the store take the
+	// order of the queue: it may be another kind of node, or be gone as well.
+	leaderFirst = 2 * time.Second
+)
 
 func (k *queueKeeper) run(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -140,6 +146,7 @@ func (k *queueKeeper) look(ctx context.Context) error {
 	}
 	if revision != 0 && rec.Node != n.cfg.Node {
 		if n.cfg.Peers.Up(rec.Node) {
+			k.free = time.Time{}
 			return nil
 		}
 		switch err := n.leases.WaitAndRevoke(ctx, rec.Node); {
@@ -148,6 +155,9 @@ func (k *queueKeeper) look(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("wait for the lease of %s: %w", rec.Node, err)
 		}
+	}
+	if !k.goesFirst(time.Now()) {
+		return nil
 	}
 	term := n.leases.Term()
 	if !n.leases.Serves(term) {
@@ -164,12 +174,22 @@ func (k *queueKeeper) look(ctx context.Context) error {
 	if err := k.of.leadBatches(ctx, term); err != nil {
 		return err
 	}
-	k.term = term
+	k.term, k.free = term, time.Time{}
 	n.holder.Store(&next)
 	n.system.Root.Send(n.queue, &queueTake{u})
 	n.batchLead.Load().Start()
 	n.leadNotices(term)
 	return nil
+}
+
+// goesFirst reports whether this node may take the order of the queue now. Each change of the
+// queue goes to the leader of the store first, so that one orders it best.
+func (k *queueKeeper) goesFirst(now time.Time) bool {
+	if k.free.IsZero() {
+		k.free = now
+	}
+	leads := k.node.cfg.LeadsStore
+	return leads == nil || leads() || now.Sub(k.free) >= leaderFirst
 }
 
 // orderQueue reads what waits and what runs, for a node that orders the queue now.

@@ -88,7 +88,7 @@ func openScriptedNode(t testing.TB, m *member.Member, workers int, engine *testk
 			c.Node, c.Usage, c.Limits, c.WorkerNode = m.Name(), h.usage, limits(), m.Attached()
 			c.Session.Lease = sessionLease
 			c.Notices = actors.NoticesConfig{Client: &http.Client{}, Result: edge.NoticeResult, Delays: slices.Repeat([]time.Duration{100 * time.Millisecond}, 1000)}
-			c.Peers = h.company
+			c.Peers, c.LeadsStore = h.company, records.Leads
 			c.OnChange = func(w api.WorkerInfo) { heard(w); h.company.Changed(w) }
 		},
 	})

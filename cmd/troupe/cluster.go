@@ -221,6 +221,14 @@ func (s *service) join(ctx context.Context) (err error) {
 // hot are the records that every request needs: each node has them in memory.
 var hot = []string{"account/", "token/", "token-event/", "secret/"}
 
+// leadsStore asks whether this node leads the shared records; nil: there are none.
+func (s *service) leadsStore() func() bool {
+	if s.shared == nil {
+		return nil
+	}
+	return s.shared.Leads
+}
+
 // counts is where tasks are counted: by this node alone, or by all of them, each
 // with a share of every account's day.
 func (s *service) counts() *persistence.Usage {

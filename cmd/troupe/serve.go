@@ -271,7 +271,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		peers = s.router
 	}
 	s.node, err = actors.Start(actors.Config{
-		Peers: peers, WorkerNode: s.Cluster.worker(),
+		Peers: peers, WorkerNode: s.Cluster.worker(), LeadsStore: s.leadsStore(),
 		Engine: eng, Isolation: s.Chromium.Isolation, Store: s.store, Usage: s.usage, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL, s.allowance, s.log),
 		Node: s.Cluster.Node, OnChange: s.changes(), QueuedUploads: queuedUploadsIn(s.data),
 		Workers: workers, Secrets: http.SecretsFor(s.secrets), Profiles: profiles, Log: s.log,
