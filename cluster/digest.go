@@ -181,7 +181,7 @@ func (c *Router) followDigests(done <-chan struct{}) {
 
 // askDigest asks for all nodes, and forgets those that are none any more.
 func (c *Router) askDigest(hub string) error {
-	there := map[string]bool{}
+	there, began := map[string]bool{}, time.Now()
 	for after := ""; ; {
 		ctx, cancel := context.WithTimeout(context.Background(), replyTimeout)
 		d, err := link.AskFor[link.Digest](ctx, c.transport, hub, &link.DigestQuery{After: after})
@@ -197,11 +197,7 @@ func (c *Router) askDigest(hub string) error {
 			break
 		}
 	}
-	for _, p := range c.peers.known() {
-		if !there[p.name] && p.inventory.Version != "" { // of others only a message has come
-			c.peers.forget(p.name)
-		}
-	}
+	c.peers.keep(there, began)
 	return nil
 }
 

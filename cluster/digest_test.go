@@ -178,3 +178,28 @@ func TestANodeThatWasLostForAMoment(t *testing.T) {
 		}
 	})
 }
+
+// TestKeepWhoCameMeanwhile: a node that is heard of while the list of all nodes is on its way
+// is not on it, and is there.
+func TestKeepWhoCameMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPresence("n1")
+		p.workerNode = true
+		defer p.close()
+		for _, node := range []string{"gone", "stays"} {
+			p.update(&link.Inventory{Node: node, Boot: "b1", Version: "v", Role: link.RoleWorker})
+		}
+		time.Sleep(time.Second)
+		asked := time.Now()
+		p.update(&link.Inventory{Node: "new", Boot: "b1", Version: "v", Role: link.RoleWorker})
+		time.Sleep(time.Second)
+		p.keep(map[string]bool{"stays": true}, asked)
+		var names []string
+		for _, one := range p.known() {
+			names = append(names, one.name)
+		}
+		if !slices.Equal(names, []string{"new", "stays"}) {
+			t.Errorf("%v are known", names)
+		}
+	})
+}

@@ -144,6 +144,16 @@ func (p *presence) forget(node string) {
 	}
 }
 
+// keep forgets all nodes but some, and but those that were heard since a time: they may have
+// come after the list of the others was made.
+func (p *presence) keep(some map[string]bool, since time.Time) {
+	for _, one := range p.known() {
+		if !some[one.name] && one.lastHeard.Before(since) && one.inventory.Version != "" { // of others only a message has come
+			p.forget(one.name)
+		}
+	}
+}
+
 // makeRoom reports whether one more node can be known. The caller holds the lock.
 func (p *presence) makeRoom() bool {
 	if len(p.peers) < maxPeers {

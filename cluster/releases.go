@@ -113,11 +113,12 @@ func (r *releases) there(now time.Time) (all []foreigner) {
 }
 
 // look decides whether this node is outside, among those that are up and those that it
-// does not understand. It reports whether that has changed.
-func (r *releases) look(up []speaker, now time.Time) (changed bool) {
+// does not understand. It reports whether that has changed. Up is asked only where there
+// are nodes that it does not understand.
+func (r *releases) look(up func() []speaker, now time.Time) (changed bool) {
 	refusal := ""
 	if foreign := r.there(now); len(foreign) > 0 {
-		all := append([]speaker{r.own}, up...)
+		all := append([]speaker{r.own}, up()...)
 		for _, f := range foreign {
 			all = append(all, speakerOf(f.inventory))
 		}
@@ -140,11 +141,13 @@ func (c *Router) Outside() string {
 
 // lookAtReleases is called when an inventory has come, and again and again.
 func (c *Router) lookAtReleases() {
-	var up []speaker
-	for _, p := range c.peers.known() {
-		if p.up && p.inventory.Version != "" { // of others only a message has come
-			up = append(up, speakerOf(p.inventory))
+	up := func() (all []speaker) {
+		for _, p := range c.peers.known() {
+			if p.up && p.inventory.Version != "" { // of others only a message has come
+				all = append(all, speakerOf(p.inventory))
+			}
 		}
+		return all
 	}
 	if !c.releases.look(up, time.Now()) {
 		return

@@ -33,6 +33,9 @@ type QuotaSharing struct {
 	// Elsewhere is how much other nodes say they hold of an account's present
 	// day; nil: nothing.
 	Elsewhere func(account string) int64
+	// Messages: the node has no copy of the store, so each change of a count that it follows
+	// is a message. It follows only the days that it has leases of.
+	Messages bool
 }
 
 // quotaLeases are the leases of this node.
@@ -68,6 +71,7 @@ type dayLease struct {
 	returning bool           // nothing is to be held any more
 	waiting   []*leaseWaiter // tasks for which nothing is held
 	over      uint64         // nothing was left at this revision, however long one waited
+	unfollow  func()         // ends following this day; nil: all days are followed
 }
 
 // known is the last known count of a day.
@@ -99,7 +103,9 @@ type leaseWaiter struct {
 func newQuotaLeases(store Store, s QuotaSharing) *quotaLeases {
 	all := &quotaLeases{QuotaSharing: s, store: store, byKey: map[leaseKey]*dayLease{}, changed: make(chan struct{})}
 	all.base, all.stop = context.WithCancel(context.Background())
-	all.done.Go(all.follow)
+	if !s.Messages {
+		all.done.Go(func() { all.follow(all.base, usagePrefix, func() {}) })
+	}
 	all.done.Go(all.returnUnused)
 	return all
 }
@@ -142,7 +148,7 @@ func (s *quotaLeases) take(ctx context.Context, account string, limit int64, now
 	s.mu.Lock()
 	e := s.byKey[k]
 	if e == nil {
-		e = &dayLease{known: s.lastHeard(k)}
+		e = s.newLease(k)
 		s.byKey[k] = e
 	}
 	e.limit, e.returning = limit, false
@@ -160,6 +166,17 @@ func (s *quotaLeases) take(ctx context.Context, account string, limit int64, now
 		}
 	}
 	return w.used, w.ok, w.err
+}
+
+// newLease makes a lease that holds nothing yet. The caller holds the lock.
+func (s *quotaLeases) newLease(k leaseKey) *dayLease {
+	e := &dayLease{known: s.lastHeard(k)}
+	if s.Messages {
+		var ctx context.Context
+		ctx, e.unfollow = context.WithCancel(s.base)
+		s.done.Go(func() { s.followDay(ctx, k) })
+	}
+	return e
 }
 
 // lastHeard is a day's count as the node heard of it. A change finds out whether
@@ -217,6 +234,9 @@ func (s *quotaLeases) retire(k leaseKey, e *dayLease, now time.Time) {
 	past := k.day.Before(dayOf(now))
 	if idle && (past || e.returning || !spent && e.lately(now) < leaseIdle) {
 		delete(s.byKey, k)
+		if e.unfollow != nil {
+			e.unfollow()
+		}
 	}
 }
 

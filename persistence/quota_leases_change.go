@@ -135,20 +135,32 @@ func (s *quotaLeases) read(k leaseKey, e *dayLease) error {
 	return nil
 }
 
-// follow reads what other nodes take and give back, until the end.
-func (s *quotaLeases) follow() {
-	for s.base.Err() == nil {
-		events, err := s.store.Watch(s.base, usagePrefix)
+// follow reads what other nodes take and give back, until ctx ends. Begins is called each
+// time when changes come from then on.
+func (s *quotaLeases) follow(ctx context.Context, prefix string, begins func()) {
+	for ctx.Err() == nil {
+		events, err := s.store.Watch(ctx, prefix)
 		if err == nil {
+			begins()
 			for e := range events {
 				s.heard(e)
 			}
 		}
 		select {
 		case <-time.After(leaseRound):
-		case <-s.base.Done():
+		case <-ctx.Done():
 		}
 	}
+}
+
+// followDay is follow for one day of an account. What has changed before it began it reads.
+func (s *quotaLeases) followDay(ctx context.Context, k leaseKey) {
+	key, _ := usageKey(k.account, k.day)
+	s.follow(ctx, key, func() {
+		if r, err := s.store.Get(ctx, key); err == nil {
+			s.heard(Event{Record: r})
+		}
+	})
 }
 
 func (s *quotaLeases) heard(event Event) {

@@ -85,10 +85,17 @@ func newTestCluster(t *testing.T, nodes int, seed uint64, faulty bool) *testClus
 	for i := range nodes {
 		d := &distant{Store: c.store, rng: rng, mu: mu, faulty: faulty}
 		c.stores = append(c.stores, d)
+		copied := (uint64(i)+seed)%2 == 0 // what the node knows of the store without asking
 		c.nodes = append(c.nodes, persistence.NewSharedUsage(d, persistence.QuotaSharing{
 			Nodes:    nodes,
 			Majority: func() bool { return !d.cut.Load() },
-			Recent:   func(key string) (persistence.Record, error) { return c.store.Get(ctx, key) },
+			Messages: !copied,
+			Recent: func(key string) (persistence.Record, error) {
+				if !copied {
+					return persistence.Record{}, persistence.ErrNotFound
+				}
+				return c.store.Get(ctx, key)
+			},
 			Elsewhere: func(account string) (n int64) {
 				for j, other := range c.nodes {
 					if j != i && !c.stores[j].gone.Load() {
