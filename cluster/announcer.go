@@ -22,6 +22,7 @@ type announcer struct {
 
 	outside      func() string                  // why this node takes no tasks; empty: it does
 	look         func()                         // again at the nodes that are not understood
+	nodes        func() int                     // how many there are
 	changed      chan struct{}                  // a worker has changed
 	announceNext atomic.Bool                    // a node is up that may have heard nothing yet
 	last         atomic.Pointer[link.Inventory] // what was told last
@@ -49,6 +50,10 @@ const (
 	announceAgain = 2 * time.Second
 	// announceRest is the same for worker nodes.
 	announceRest = 5 * time.Second
+	// announceShare is how much less often each node announces for each node that there is,
+	// where that is more than announceEvery. So all of them announce some hundred times a
+	// second at most, however many they are.
+	announceShare = 10 * time.Millisecond
 )
 
 // run announces this node to the others until done.
@@ -95,7 +100,7 @@ func (a *announcer) announce(last *link.Inventory) *link.Inventory {
 		i.Store = a.cfg.Store()
 	}
 	a.last.Store(i)
-	if announceNext := a.announceNext.Swap(false); last != nil && !announceNext && !isDue(i, last) {
+	if announceNext := a.announceNext.Swap(false); last != nil && !announceNext && !isDue(i, last, a.nodes()) {
 		return last
 	}
 	a.publish(i)
@@ -103,17 +108,17 @@ func (a *announcer) announce(last *link.Inventory) *link.Inventory {
 }
 
 // isDue reports whether the others need the inventory now, after the last one that
-// they got.
-func isDue(i, last *link.Inventory) bool {
+// they got. There are so many nodes.
+func isDue(i, last *link.Inventory, nodes int) bool {
 	if i.Changed(last) {
 		return true
 	}
-	least := announceEvery
-	if i.Draining == last.Draining && i.Waiting == last.Waiting && slices.Equal(i.Workers, last.Workers) && maps.Equal(i.Held, last.Held) {
-		least = announceAgain
-		if i.Role == link.RoleWorker {
-			least = announceRest
-		}
+	least := announceAgain
+	if i.Role == link.RoleWorker {
+		least = announceRest
+	}
+	if i.Draining != last.Draining || i.Waiting != last.Waiting || !slices.Equal(i.Workers, last.Workers) || !maps.Equal(i.Held, last.Held) {
+		least = min(least, max(announceEvery, time.Duration(nodes)*announceShare))
 	}
 	return i.Sent.Sub(last.Sent) >= least-announceGap // a tick may come a moment early
 }

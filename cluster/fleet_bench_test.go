@@ -106,17 +106,21 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkFleet measures three nodes that keep the store and some worker nodes, with two
-// workers each, in one process. Their browsers take no time.
-func BenchmarkFleet(b *testing.B) {
-	var sizes []int
+func fleetNumbers(t testing.TB) (sizes []int) {
 	for _, text := range strings.Split(*fleetSizes, ",") {
 		n := 0
 		if _, err := fmt.Sscan(text, &n); err != nil {
-			b.Fatal(err)
+			t.Fatal(err)
 		}
 		sizes = append(sizes, n)
 	}
+	return sizes
+}
+
+// BenchmarkFleet measures three nodes that keep the store and some worker nodes, with two
+// workers each, in one process. Their browsers take no time.
+func BenchmarkFleet(b *testing.B) {
+	sizes := fleetNumbers(b)
 	for _, n := range sizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			f, took := openFleet(b, n)

@@ -122,7 +122,7 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 		c.cfg.Speaks = link.ThisRelease()
 	}
 	c.releases.own = speaker{cfg.Node, cfg.Version, c.cfg.Speaks, c.began}
-	c.own.outside, c.own.look = c.Outside, c.lookAtReleases
+	c.own.outside, c.own.look, c.own.nodes = c.Outside, c.lookAtReleases, c.Count
 	c.own.init(c.cfg, &link.Inventory{Node: cfg.Node, Boot: c.boot, Version: cfg.Version, Sent: c.began, Speaks: &c.cfg.Speaks, Began: c.began, Role: cfg.Role})
 	c.peers.ping = c.ping
 	c.promised.told = map[string]string{}

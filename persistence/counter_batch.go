@@ -18,8 +18,8 @@ const retryCounts = 2 * time.Second
 type counterBatch struct {
 	write func(context.Context, string, dayCount) error
 	// gather is how long counts add up before each write, where a write costs
-	// more than what is lost of them with the process.
-	gather   time.Duration
+	// more than what is lost of them with the process; nil: not at all.
+	gather   func() time.Duration
 	flushNow chan struct{} // has one: somebody waits for the write
 
 	mu      sync.Mutex
@@ -99,10 +99,10 @@ func (t *counterBatch) run() {
 
 // gatherMore lets counts add up until the next write, or until somebody waits for it.
 func (t *counterBatch) gatherMore() {
-	if t.gather == 0 {
+	if t.gather == nil {
 		return
 	}
-	enough := time.NewTimer(t.gather)
+	enough := time.NewTimer(t.gather())
 	defer enough.Stop()
 	select {
 	case <-enough.C:

@@ -152,6 +152,47 @@ func TestNodesGatherCounts(t *testing.T) {
 	})
 }
 
+// TestManyNodesGatherLonger: nodes without a copy of the store ask those that have one, and
+// the more of them there are the less often each of them does.
+func TestManyNodesGatherLonger(t *testing.T) {
+	for _, c := range []struct {
+		nodes    int
+		messages bool
+		writes   int64 // in ten seconds
+	}{{3, true, 50}, {100, true, 10}, {100, false, 50}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &countedAdds{Store: persistence.NewMemory()}
+			defer s.Close()
+			u := persistence.NewSharedUsage(s, persistence.QuotaSharing{
+				Count: func() int { return c.nodes }, Messages: c.messages,
+				Recent: func(key string) (persistence.Record, error) { return s.Get(ctx, key) },
+			})
+			defer u.Close()
+			for range 10_000 {
+				u.Count("bob", time.Now())
+				time.Sleep(time.Millisecond)
+			}
+			if err := u.Flush(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if n := s.adds.Load(); n < c.writes-1 || n > c.writes+1 {
+				t.Errorf("%d nodes, messages %v: %d writes in ten seconds, want %d", c.nodes, c.messages, n, c.writes)
+			}
+		})
+	}
+}
+
+// countedAdds counts additions.
+type countedAdds struct {
+	persistence.Store
+	adds atomic.Int64
+}
+
+func (s *countedAdds) Add(ctx context.Context, key string, delta, limit int64, expires time.Time) (int64, bool, error) {
+	s.adds.Add(1)
+	return s.Store.Add(ctx, key, delta, limit, expires)
+}
+
 func TestWrittenEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowCounter{Store: persistence.NewMemory()}

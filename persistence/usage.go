@@ -39,9 +39,14 @@ func NewUsage(store Store) *Usage {
 	return u
 }
 
-// gatherFor is how long counts that decide nothing add up where a write asks
-// other nodes.
-const gatherFor = 200 * time.Millisecond
+const (
+	// gatherFor is how long counts that decide nothing add up where a write asks
+	// other nodes.
+	gatherFor = 200 * time.Millisecond
+	// gatherShare is the same for each node that there is, where that is more, at nodes
+	// without a copy of the store. So all of them ask some hundred times a second at most.
+	gatherShare = 10 * time.Millisecond
+)
 
 // NewSharedUsage keeps the counts in a store that several nodes share. Each node
 // leases a part of an account's day, so that it counts most tasks without asking
@@ -49,7 +54,12 @@ const gatherFor = 200 * time.Millisecond
 func NewSharedUsage(store Store, s QuotaSharing) *Usage {
 	u := NewUsage(store)
 	u.leases = newQuotaLeases(store, s)
-	u.counts.gather = gatherFor
+	u.counts.gather = func() time.Duration {
+		if !s.Messages {
+			return gatherFor
+		}
+		return max(gatherFor, time.Duration(u.leases.nodes())*gatherShare)
+	}
 	return u
 }
 

@@ -19,13 +19,19 @@ import (
 // that it is part of.
 type counter struct {
 	waiting []*addition
+	hurry   chan struct{} // has one: not all of them gather
 }
+
+// gatherAsked is how long additions of worker nodes add up after each write. They have
+// added up at their nodes already; but the more nodes there are, the more of them come.
+const gatherAsked = 200 * time.Millisecond
 
 type addition struct {
 	ctx     context.Context
 	delta   int64
 	limit   int64
 	expires time.Time
+	gathers bool // waits for others of worker nodes
 
 	total int64
 	ok    bool
@@ -44,15 +50,27 @@ func (s *Store) Add(ctx context.Context, key string, delta, limit int64, expires
 	if s.attached {
 		return s.addAsked(ctx, AddQuestion{Key: []byte(key), Delta: delta, Limit: limit, Expires: expires})
 	}
-	a := &addition{ctx: ctx, delta: delta, limit: limit, expires: expires, done: make(chan struct{})}
+	return s.add(key, &addition{ctx: ctx, delta: delta, limit: limit, expires: expires})
+}
+
+// add waits until an addition is decided.
+func (s *Store) add(key string, a *addition) (int64, bool, error) {
+	ctx := a.ctx
+	a.done = make(chan struct{})
 	s.mu.Lock()
 	c := s.counters[key]
 	if c == nil {
-		c = &counter{}
+		c = &counter{hurry: make(chan struct{}, 1)}
 		s.counters[key] = c
 		s.done.Go(func() { s.count(key, c) })
 	}
 	c.waiting = append(c.waiting, a)
+	if !a.gathers {
+		select {
+		case c.hurry <- struct{}{}:
+		default:
+		}
+	}
 	s.mu.Unlock()
 	select {
 	case <-a.done:
@@ -68,6 +86,10 @@ func (s *Store) count(key string, c *counter) {
 		s.mu.Lock()
 		all := c.waiting
 		c.waiting = nil
+		select {
+		case <-c.hurry:
+		default:
+		}
 		if len(all) == 0 {
 			delete(s.counters, key)
 			s.mu.Unlock()
@@ -90,6 +112,18 @@ func (s *Store) count(key string, c *counter) {
 		for _, a := range given {
 			close(a.done)
 		}
+		s.gather(c)
+	}
+}
+
+// gather waits for further additions, until one comes that does not.
+func (s *Store) gather(c *counter) {
+	enough := time.NewTimer(gatherAsked)
+	defer enough.Stop()
+	select {
+	case <-c.hurry:
+	case <-enough.C:
+	case <-s.ctx.Done():
 	}
 }
 

@@ -172,7 +172,10 @@ func (s *Store) answerAdd(ctx context.Context, text []byte) any {
 	err := json.Unmarshal(text, &q)
 	a := &AddAnswer{}
 	if err == nil {
-		a.Total, a.OK, err = s.Add(ctx, string(q.Key), q.Delta, q.Limit, q.Expires)
+		err = errors.Join(s.enter(ctx), persistence.CheckKey(string(q.Key)))
+	}
+	if err == nil { // without a limit nothing is to be decided
+		a.Total, a.OK, err = s.add(string(q.Key), &addition{ctx: ctx, delta: q.Delta, limit: q.Limit, expires: q.Expires, gathers: q.Limit <= 0})
 	}
 	if err != nil {
 		a.Error, a.Quorum = err.Error(), !errors.Is(err, persistence.ErrNoQuorum) && ctx.Err() == nil && s.ctx.Err() == nil

@@ -101,7 +101,7 @@ func slowWatcher(t *testing.T, p *probe) {
 		if n%64 == 0 && len(ch) == cap(ch) && n > cap(ch)+64 {
 			break
 		}
-		if _, _, err := p.store.Add(ctx, "n", 1, 0, time.Time{}); err != nil {
+		if _, _, err := p.store.Add(ctx, "n", 1, 1<<40, time.Time{}); err != nil { // with a limit each is a change
 			t.Fatal(err)
 		}
 	}

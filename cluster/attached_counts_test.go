@@ -1,0 +1,61 @@
+package cluster_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"troupe/cluster/store"
+)
+
+// Counts of worker nodes cost the nodes that keep the store few writes, however many worker
+// nodes there are: they are gathered, and none is lost.
+func TestCountsOfWorkerNodesGoTogether(t *testing.T) {
+	t.Parallel()
+	cfgs, hubs := keeperConfigs(t)
+	keepers := joinAll(t, cfgs)
+	var at *store.Store
+	for _, m := range keepers {
+		at = openStore(t, m)
+	}
+	var workers []*store.Store
+	for _, name := range []string{"w1", "w2", "w3"} {
+		m := join(t, workerConfig(t, name, hubs))
+		ready(t, m)
+		workers = append(workers, openStore(t, m))
+	}
+	changes, err := at.Watch(t.Context(), "usage/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var writes, sum atomic.Int64
+	go func() {
+		for range changes {
+			writes.Add(1)
+		}
+	}()
+	began := time.Now()
+	var all sync.WaitGroup
+	for _, s := range workers {
+		for range 10 {
+			all.Go(func() {
+				for range 8 {
+					if _, _, err := s.Add(ctx, "usage/a/day", 1, 0, time.Time{}); err != nil {
+						t.Error(err)
+					}
+					sum.Add(1)
+				}
+			})
+		}
+	}
+	all.Wait()
+	most := int64(len(keepers)) * (int64(time.Since(began)/(200*time.Millisecond)) + 2)
+	r, err := at.Get(ctx, "usage/a/day")
+	if err != nil || string(r.Value) != "240" || sum.Load() != 240 {
+		t.Errorf("%s are counted of %d: %v", r.Value, sum.Load(), err)
+	}
+	if n := writes.Load(); n > most {
+		t.Errorf("240 additions were %d writes, more than %d", n, most)
+	}
+}
