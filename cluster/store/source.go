@@ -13,7 +13,7 @@ import (
 
 const (
 	// homeTries bounds the consumers that are created until one is on this node: with three
-	// copies one of 800 starts finds none.
+	// copies one of 600 starts finds none.
 	homeTries = 16
 	// homeTime bounds the time of these tries.
 	homeTime = time.Second
