@@ -97,6 +97,8 @@ type cells struct {
 	t    testing.TB
 	all  []*cell
 	ways []*longWay
+	// receipt is how long a receipt may take, where that is more than cellReceipt.
+	receipt time.Duration
 }
 
 // newCells starts two clusters of three nodes each. They know nothing of one another yet.

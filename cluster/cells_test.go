@@ -87,7 +87,7 @@ func (c *cells) edge(place *cell, n *httpNode, conn *nats.Conn) http.Handler {
 		if home == place.name {
 			answer, err = passOn(n.base, request)
 		} else {
-			answer, err = askCell(r.Context(), conn, home, request)
+			answer, err = c.askCell(r.Context(), conn, home, request)
 		}
 		if err != nil {
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -107,7 +107,7 @@ func (c *cells) edge(place *cell, n *httpNode, conn *nats.Conn) http.Handler {
 
 // askCell sends a request to another cell, and waits for its answer, once it is known that
 // the request has arrived.
-func askCell(ctx context.Context, conn *nats.Conn, home string, request []byte) ([]byte, error) {
+func (c *cells) askCell(ctx context.Context, conn *nats.Conn, home string, request []byte) ([]byte, error) {
 	inbox := nats.NewInbox()
 	answers, err := conn.SubscribeSync(inbox)
 	if err != nil {
@@ -117,7 +117,7 @@ func askCell(ctx context.Context, conn *nats.Conn, home string, request []byte) 
 	if err := conn.PublishRequest(cellSubject(home), inbox, request); err != nil {
 		return nil, err
 	}
-	m, err := answers.NextMsg(cellReceipt)
+	m, err := answers.NextMsg(max(c.receipt, cellReceipt))
 	if err != nil {
 		return nil, err
 	}
@@ -145,6 +145,7 @@ func TestCells(t *testing.T) {
 	need.All(t)
 	t.Parallel()
 	c := newCells(t)
+	c.receipt = 4 * time.Second // tests of other packages keep the processors busy
 	c.join()
 	const task = `{"actions":[{"wait":0}],"queueTimeout":10000}`
 	for at := range c.all {
