@@ -103,6 +103,7 @@ func (k *queueKeeper) check(ctx context.Context, read bool) bool {
 	}
 	h := n.holder.Load()
 	if !read && h != nil && (h.Node == n.cfg.Node && k.term != 0 || h.Node != n.cfg.Node && n.cfg.Peers.Up(h.Node)) {
+		k.free = time.Time{}
 		return true
 	}
 	bound, cancel := context.WithTimeout(ctx, n.leases.Duration+restoreMargin)
@@ -146,7 +147,6 @@ func (k *queueKeeper) look(ctx context.Context) error {
 	}
 	if revision != 0 && rec.Node != n.cfg.Node {
 		if n.cfg.Peers.Up(rec.Node) {
-			k.free = time.Time{}
 			return nil
 		}
 		switch err := n.leases.WaitAndRevoke(ctx, rec.Node); {

@@ -29,7 +29,7 @@ func TestCountsOfWorkerNodesGoTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var writes, sum atomic.Int64
+	var writes atomic.Int64
 	go func() {
 		for range changes {
 			writes.Add(1)
@@ -44,7 +44,6 @@ func TestCountsOfWorkerNodesGoTogether(t *testing.T) {
 					if _, _, err := s.Add(ctx, "usage/a/day", 1, 0, time.Time{}); err != nil {
 						t.Error(err)
 					}
-					sum.Add(1)
 				}
 			})
 		}
@@ -52,8 +51,8 @@ func TestCountsOfWorkerNodesGoTogether(t *testing.T) {
 	all.Wait()
 	most := int64(len(keepers)) * (int64(time.Since(began)/(200*time.Millisecond)) + 2)
 	r, err := at.Get(ctx, "usage/a/day")
-	if err != nil || string(r.Value) != "240" || sum.Load() != 240 {
-		t.Errorf("%s are counted of %d: %v", r.Value, sum.Load(), err)
+	if err != nil || string(r.Value) != "240" {
+		t.Errorf("%s are counted of 240: %v", r.Value, err)
 	}
 	if n := writes.Load(); n > most {
 		t.Errorf("240 additions were %d writes, more than %d", n, most)

@@ -97,14 +97,14 @@ type cells struct {
 	t    testing.TB
 	all  []*cell
 	ways []*longWay
-	// receipt is how long a receipt may take, where that is more than cellReceipt.
+	// receipt is how long a receipt may take.
 	receipt time.Duration
 }
 
 // newCells starts two clusters of three nodes each. They know nothing of one another yet.
 func newCells(t testing.TB) *cells {
 	t.Helper()
-	c := &cells{t: t}
+	c := &cells{t: t, receipt: cellReceipt}
 	for _, name := range []string{"eu", "us"} {
 		cfgs := configs(t, 3)
 		for i := range cfgs {

@@ -117,7 +117,7 @@ func (c *cells) askCell(ctx context.Context, conn *nats.Conn, home string, reque
 	if err := conn.PublishRequest(cellSubject(home), inbox, request); err != nil {
 		return nil, err
 	}
-	m, err := answers.NextMsg(max(c.receipt, cellReceipt))
+	m, err := answers.NextMsg(c.receipt)
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func openScriptedNode(t testing.TB, m *member.Member, workers int, engine *testk
 		t.Fatal(err)
 	}
 	h.usage = persistence.NewSharedUsage(records, persistence.QuotaSharing{
-		Nodes: m.Size(), Count: h.company.Count, Majority: m.Majority, Recent: records.Copy().Get, Elsewhere: h.company.Held, Messages: m.Attached(),
+		Nodes: m.Size(), Count: h.company.Count, Majority: m.Majority, Recent: records.Copy().Get, Elsewhere: h.company.Held, WorkerNode: m.Attached(),
 	})
 	t.Cleanup(h.usage.Close)
 	h.Kit = testkit.New(t, testkit.Options{

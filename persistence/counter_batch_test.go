@@ -156,15 +156,15 @@ func TestNodesGatherCounts(t *testing.T) {
 // the more of them there are the less often each of them does.
 func TestManyNodesGatherLonger(t *testing.T) {
 	for _, c := range []struct {
-		nodes    int
-		messages bool
-		writes   int64 // in ten seconds
+		nodes      int
+		workerNode bool
+		writes     int64 // in ten seconds
 	}{{3, true, 50}, {100, true, 10}, {100, false, 50}} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &countedAdds{Store: persistence.NewMemory()}
 			defer s.Close()
 			u := persistence.NewSharedUsage(s, persistence.QuotaSharing{
-				Count: func() int { return c.nodes }, Messages: c.messages,
+				Count: func() int { return c.nodes }, WorkerNode: c.workerNode,
 				Recent: func(key string) (persistence.Record, error) { return s.Get(ctx, key) },
 			})
 			defer u.Close()
@@ -176,7 +176,7 @@ func TestManyNodesGatherLonger(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n := s.adds.Load(); n < c.writes-1 || n > c.writes+1 {
-				t.Errorf("%d nodes, messages %v: %d writes in ten seconds, want %d", c.nodes, c.messages, n, c.writes)
+				t.Errorf("%d nodes, worker node %v: %d writes in ten seconds, want %d", c.nodes, c.workerNode, n, c.writes)
 			}
 		})
 	}

@@ -48,7 +48,7 @@ func TestOnlyLeasedDaysAreFollowed(t *testing.T) {
 		w := &watched{Store: persistence.NewMemory(), now: map[string]int{}}
 		defer w.Close()
 		u := persistence.NewSharedUsage(w, persistence.QuotaSharing{
-			Nodes: 2, Messages: true,
+			Nodes: 2, WorkerNode: true,
 			Recent: func(string) (persistence.Record, error) { return persistence.Record{}, persistence.ErrNotFound },
 		})
 		defer u.Close()

@@ -33,9 +33,9 @@ type QuotaSharing struct {
 	// Elsewhere is how much other nodes say they hold of an account's present
 	// day; nil: nothing.
 	Elsewhere func(account string) int64
-	// Messages: the node has no copy of the store, so each change of a count that it follows
+	// WorkerNode is a node without a copy of the store: each change of a count that it follows
 	// is a message. It follows only the days that it has leases of.
-	Messages bool
+	WorkerNode bool
 }
 
 // quotaLeases are the leases of this node.
@@ -103,7 +103,7 @@ type leaseWaiter struct {
 func newQuotaLeases(store Store, s QuotaSharing) *quotaLeases {
 	all := &quotaLeases{QuotaSharing: s, store: store, byKey: map[leaseKey]*dayLease{}, changed: make(chan struct{})}
 	all.base, all.stop = context.WithCancel(context.Background())
-	if !s.Messages {
+	if !s.WorkerNode {
 		all.done.Go(func() { all.follow(all.base, usagePrefix, func() {}) })
 	}
 	all.done.Go(all.returnUnused)
@@ -171,7 +171,7 @@ func (s *quotaLeases) take(ctx context.Context, account string, limit int64, now
 // newLease makes a lease that holds nothing yet. The caller holds the lock.
 func (s *quotaLeases) newLease(k leaseKey) *dayLease {
 	e := &dayLease{known: s.lastHeard(k)}
-	if s.Messages {
+	if s.WorkerNode {
 		var ctx context.Context
 		ctx, e.unfollow = context.WithCancel(s.base)
 		s.done.Go(func() { s.followDay(ctx, k) })

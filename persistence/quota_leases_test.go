@@ -87,9 +87,9 @@ func newTestCluster(t *testing.T, nodes int, seed uint64, faulty bool) *testClus
 		c.stores = append(c.stores, d)
 		copied := (uint64(i)+seed)%2 == 0 // what the node knows of the store without asking
 		c.nodes = append(c.nodes, persistence.NewSharedUsage(d, persistence.QuotaSharing{
-			Nodes:    nodes,
-			Majority: func() bool { return !d.cut.Load() },
-			Messages: !copied,
+			Nodes:      nodes,
+			Majority:   func() bool { return !d.cut.Load() },
+			WorkerNode: !copied,
 			Recent: func(key string) (persistence.Record, error) {
 				if !copied {
 					return persistence.Record{}, persistence.ErrNotFound

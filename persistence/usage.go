@@ -55,7 +55,7 @@ func NewSharedUsage(store Store, s QuotaSharing) *Usage {
 	u := NewUsage(store)
 	u.leases = newQuotaLeases(store, s)
 	u.counts.gather = func() time.Duration {
-		if !s.Messages {
+		if !s.WorkerNode {
 			return gatherFor
 		}
 		return max(gatherFor, time.Duration(u.leases.nodes())*gatherShare)

@@ -15,7 +15,7 @@ import (
 // do it do it once.
 const (
 	sweepAtOnce = 64
-	// sweepAtLeast is how long the sweep waits at most: what is due comes to nothing by it.
+	// sweepAtLeast is how long the sweep waits at most.
 	sweepAtLeast = time.Minute
 	standIn      = 3 * time.Second
 )

@@ -237,7 +237,7 @@ func (s *service) counts() *persistence.Usage {
 	}
 	return persistence.NewSharedUsage(s.store, persistence.QuotaSharing{
 		Nodes: s.member.Size(), Majority: s.member.Majority, Recent: s.shared.Copy().Get, Elsewhere: s.router.Held,
-		Count: s.countNodes(), Messages: s.Cluster.worker(),
+		Count: s.countNodes(), WorkerNode: s.Cluster.worker(),
 	})
 }
 
