@@ -53,7 +53,7 @@ func launch(ctx context.Context, o Options, privileged bool) (*Browser, error) {
 		return nil, err
 	}
 	b := &Browser{
-		log: o.Log, proc: proc, conn: newConn(newWire(from, to)), dir: proc.dir,
+		log: o.Log, proc: proc, conn: newConn(newWire(quiet(from), quiet(to))), dir: proc.dir,
 		contexts: map[string]*Context{}, byID: map[target.SessionID]*Tab{},
 		keeperUp: make(chan struct{}), gone: make(chan struct{}), clipboard: make(chan struct{}, 1),
 	}
