@@ -122,6 +122,10 @@ func (w *wire) read() (*message, error) {
 		if len(bytes.TrimSpace(b)) == 0 {
 			continue
 		}
+		if unwrap(b, &m.Message) {
+			return m, nil
+		}
+		m.Message = cdproto.Message{}
 		return m, jsonv2.Unmarshal(b, &m.Message, chromedp.DefaultUnmarshalOptions)
 	}
 }
