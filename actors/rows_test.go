@@ -71,6 +71,19 @@ var workerRows = []row{
 		k.WantEnd(k.Start(anna, testkit.Task(), second), engine.EndCompleted)
 		k.WantState("w1", api.Online)
 	}},
+	{"a browser is made ready only while no task waits", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
+		k.Engine.OnReset("w1", testkit.Reset{Takes: time.Second})
+		first := k.Start(anna, testkit.Task(), second)
+		k.WantState("w1", api.Busy)
+		waits := testkit.Waiting(time.Minute)
+		behind, last := k.Start(anna, testkit.Task(waits), second), k.Start(bert, testkit.Task(waits), second)
+		k.WantEnd(first, engine.EndCompleted)
+		k.WantEnd(behind, engine.EndCompleted)
+		k.WantEnd(last, engine.EndCompleted)
+		if !k.Await(func() bool { return k.Engine.Warmed("w1") == 1 }) {
+			t.Fatalf("it was told so %d times in three tasks, want once, behind the last", k.Engine.Warmed("w1"))
+		}
+	}},
 	{"busy to online when the task times out", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		began := time.Now()
 		x := k.WantEnd(k.Start(anna, testkit.Task(testkit.Within(3*time.Second)), lasting(time.Minute)), engine.EndTimeout)

@@ -91,6 +91,9 @@ func (w *worker) Receive(ctx actor.Context) {
 				w.log.Warn().Err(m.err).Msg("browser replaced: it could not be reset")
 			}
 			w.apply(ctx, fsm.ResetDone{OK: m.err == nil})
+			if w.survives.cond.Idle() { // a task that waits was sent here while the browser was cleaned
+				w.browser.inst.Warm()
+			}
 		}
 	case *suspended:
 		if m.browser == w.browser {

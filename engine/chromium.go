@@ -55,6 +55,7 @@ type instance struct {
 	lost   int                // storages that its state did not have
 	refs   *references        // that its snapshots have given
 
+	cold     *coldContext   // the context is new; nil: it was warmed, or a task has played in it
 	requests *requestConfig // what holds for the requests of its pages; nil: nothing
 	through  string         // the proxy that its pages are reached through; empty: none
 
@@ -131,6 +132,9 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 		cache.Set(itemKey, t.item)
 	}
 	err := in.forAccount(ctx, st.Account)
+	if err == nil {
+		err = in.warmed(ctx)
+	}
 	if err == nil {
 		err = in.isolate(ctx, t, st)
 	}
@@ -267,9 +271,6 @@ func (in *instance) replace(ctx context.Context, old *browser.Context) error {
 		}
 	}
 	c, err := in.newContext(ctx, in.browser)
-	if err == nil {
-		err = c.Warm(ctx, old.Handled())
-	}
 	if err != nil {
 		return err
 	}
@@ -278,6 +279,7 @@ func (in *instance) replace(ctx context.Context, old *browser.Context) error {
 	}
 	in.mu.Lock()
 	in.tabs, in.closed, in.refs, in.requests, in.through = c, nil, nil, nil, ""
+	in.cold = &coldContext{withActions: old.Handled()}
 	in.mu.Unlock()
 	in.keeps = keeps{}
 	in.engine.pace.replaced.Add(time.Since(began))

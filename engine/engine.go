@@ -28,6 +28,11 @@ type Instance interface {
 	// must be closed.
 	Reset(ctx context.Context) error
 
+	// Warm says that no task waits. The browser takes the time to make ready what the
+	// first page of the next task needs. It returns at once, and Play waits until that is
+	// done. It may be called whenever nothing plays and nothing is reset, or never.
+	Warm()
+
 	// Save returns what a session needs to continue in another browser, and
 	// Restore puts it back. Tabs are loaded again only by the next Play.
 	Save(ctx context.Context) (json.RawMessage, error)

@@ -82,10 +82,7 @@ func (in *instance) isolate(ctx context.Context, t *Task, st TaskEnv) error {
 	level := in.engine.Isolation
 	alone := t.Config.Isolation.StricterThan(level) || st.Cache != nil || st.Profile != nil || t.Config.HAR != nil || t.Config.FullTrace || t.Config.proxy != nil
 	if in.keeps.waits && (alone || level == IsolateAccount && in.keeps.account != st.Account) {
-		// A task that is cancelled now is told so when it plays: nothing is broken.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), replacing)
-		defer cancel()
-		if err := in.replace(ctx, in.context()); err != nil {
+		if err := in.replaceFor(ctx, in.context()); err != nil {
 			in.engine.Log.Warn().Err(err).Msg("browser replaced: the context of another task could not be")
 			return err
 		}

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"troupe/testkit/need"
+	"troupe/testkit/wait"
 )
 
-// TestHandsAreReady: the blank page after a task that has aimed at something has
-// what aiming needs, and after one that has only read it has not.
+// TestHandsAreReady: where no task waits, the blank page after a task that has aimed at
+// something has what aiming needs, and after one that has only read it has not.
 func TestHandsAreReady(t *testing.T) {
 	need.Browser(t)
 	t.Parallel()
@@ -27,6 +28,12 @@ func TestHandsAreReady(t *testing.T) {
 		if err := in.Reset(ctx); err != nil {
 			t.Fatal(err)
 		}
+		in.Warm()
+		wait.Until(t, "the blank page is ready", func() bool {
+			in.mu.Lock()
+			defer in.mu.Unlock()
+			return in.cold == nil || len(in.cold.done) > 0
+		})
 	}
 	// sent plays a list, cleans up after it, and counts what aiming at the next blank
 	// page sends.

@@ -92,6 +92,15 @@ func (b *Browser) Reset(ctx context.Context) error {
 	return errors.Join(b.body.reset(ctx), r.Err)
 }
 
+// Warm is part of [engine.Instance].
+func (b *Browser) Warm() {
+	defer b.use("warmed")()
+	b.engine.mu.Lock()
+	b.engine.warmed[b.worker]++
+	b.engine.mu.Unlock()
+	b.body.warm()
+}
+
 // Save is part of [engine.Instance].
 func (b *Browser) Save(ctx context.Context) (json.RawMessage, error) {
 	e := b.engine

@@ -36,6 +36,7 @@ type Engine struct {
 	diesRestoring map[string]int
 	memory        map[string]int64
 	memoryReads   map[string]int
+	warmed        map[string]int
 	viewers       map[string]int
 	unresponsive  map[string]bool
 	playing       map[string]bool // by task
@@ -58,7 +59,7 @@ func NewEngine() *Engine {
 	return &Engine{
 		scripts: map[string]Script{}, browsers: map[string]*Browser{}, open: map[*Browser]bool{}, launches: map[string]int{},
 		failing: map[string]int{}, resets: map[string][]Reset{}, saves: map[string][]Save{}, restores: map[string]error{}, diesRestoring: map[string]int{},
-		playing: map[string]bool{}, memory: map[string]int64{}, memoryReads: map[string]int{}, viewers: map[string]int{}, unresponsive: map[string]bool{},
+		playing: map[string]bool{}, memory: map[string]int64{}, memoryReads: map[string]int{}, warmed: map[string]int{}, viewers: map[string]int{}, unresponsive: map[string]bool{},
 	}
 }
 
@@ -125,6 +126,13 @@ func (e *Engine) MemoryReads(worker string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.memoryReads[worker]
+}
+
+// Warmed returns how often the worker's browsers were told that no task waits.
+func (e *Engine) Warmed(worker string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.warmed[worker]
 }
 
 // SetUnresponsive says whether the worker's browsers let checks wait from now on, as

@@ -89,6 +89,7 @@ func (*dozer) Play(ctx context.Context, _ *engine.Task, _ engine.TaskEnv) *engin
 }
 
 func (*dozer) Reset(context.Context) error                    { return nil }
+func (*dozer) Warm()                                          {}
 func (*dozer) Save(context.Context) (json.RawMessage, error)  { return json.RawMessage("{}"), nil }
 func (*dozer) Restore(context.Context, json.RawMessage) error { return nil }
 func (*dozer) Check(context.Context) error                    { return nil }

@@ -18,6 +18,7 @@ type backendBrowser interface {
 	// last goes on with the task until then, and says how it ends.
 	last(ctx context.Context, st engine.TaskEnv, until time.Time) engine.End
 	reset(ctx context.Context) error
+	warm()
 	save(ctx context.Context) (json.RawMessage, error)
 	restore(ctx context.Context, state json.RawMessage) error
 	check(ctx context.Context) error
@@ -83,6 +84,8 @@ func (b *fakeBrowser) reset(context.Context) error {
 	b.traces, b.restored = nil, false
 	return nil
 }
+
+func (b *fakeBrowser) warm() {}
 
 func (b *fakeBrowser) save(context.Context) (json.RawMessage, error) {
 	select {

@@ -47,6 +47,7 @@ func (noopBrowser) Save(context.Context) (json.RawMessage, error) {
 
 func (noopBrowser) Restore(context.Context, json.RawMessage) error { return nil }
 func (noopBrowser) Reset(context.Context) error                    { return nil }
+func (noopBrowser) Warm()                                          {}
 func (noopBrowser) Check(context.Context) error                    { return nil }
 func (noopBrowser) Memory() int64                                  { return 0 }
 func (noopBrowser) Gone() <-chan struct{}                          { return nil }

@@ -77,6 +77,7 @@ func silentEnv(st engine.TaskEnv) engine.TaskEnv {
 }
 
 func (b *realBrowser) reset(ctx context.Context) error                   { return b.Reset(ctx) }
+func (b *realBrowser) warm()                                             { b.Warm() }
 func (b *realBrowser) save(ctx context.Context) (json.RawMessage, error) { return b.Save(ctx) }
 func (b *realBrowser) restore(ctx context.Context, s json.RawMessage) error {
 	return b.Restore(ctx, s)

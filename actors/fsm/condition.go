@@ -97,6 +97,9 @@ func (c Condition) Claimable() bool {
 	return c.State() == api.Online && !c.Draining && c.Browser != Leaving
 }
 
+// Idle reports whether the browser is clean and nobody has it.
+func (c Condition) Idle() bool { return c.Claimable() && c.Browser == Ready }
+
 // Refusal says why the worker does not take a claim; empty: it takes it.
 // Permanent reasons come before temporary ones.
 func (c Condition) Refusal(o Claim) engine.Code {

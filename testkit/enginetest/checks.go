@@ -203,6 +203,26 @@ func resets(p *probe) {
 	}
 }
 
+func warms(p *probe) {
+	in := p.launch()
+	for n := range 4 {
+		p.marked(in)
+		p.reset(in)
+		in.Warm()
+		if n%2 == 0 { // whether it is still at it or not
+			in.Warm()
+			_ = in.Check(background)
+		}
+		if p.marked(in) {
+			p.Error("a mark is left after a reset")
+		}
+		p.reset(in)
+	}
+	in.Warm()
+	in.Close()
+	in.Warm()
+}
+
 func restores(p *probe) {
 	in := p.launch()
 	p.marked(in)

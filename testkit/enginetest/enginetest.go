@@ -60,6 +60,7 @@ func Run(t *testing.T, o Options) {
 		{"gone is closed by close, which can be called again", closes},
 		{"nothing of a browser is left to another", apart},
 		{"after a reset nothing is left", resets},
+		{"a browser that is told that no task waits plays the next one", warms},
 		{"what was saved is put back in another browser", restores},
 		{"what was not saved by this engine is refused", refuses},
 		{"each step is told of in order", steps},
