@@ -27,6 +27,7 @@ type raw struct {
 	tab     string // session of the tab
 	target  string
 	context string
+	moved   bool   // the mouse was, since the tab was cleared
 	keeper  string // session of the tab that the browser starts with
 	dir     string
 	picture int
@@ -137,7 +138,7 @@ func (r *raw) keep() error {
 	return errors.New("the raw client's browser has no tab")
 }
 
-const wipe = `(()=>{const t=document.createElement('textarea');t.value=' ';document.documentElement.append(t);t.focus();t.select();const ok=document.execCommand('copy');t.remove();return ok})()`
+const wipe = `(()=>{let put=false;const blank=e=>{e.preventDefault();e.clipboardData.setData('text/plain',' ');put=true};document.addEventListener('copy',blank);const ok=document.execCommand('copy');document.removeEventListener('copy',blank);return ok&&put})()`
 
 // fresh makes a tab in a new context and overwrites the clipboard, as the
 // service does.
@@ -166,6 +167,34 @@ func (r *raw) fresh() error {
 	if s.ID == "" {
 		return fmt.Errorf("the raw client's browser gave no session")
 	}
+	return nil
+}
+
+// cleared makes the tab ready for the next task of its account, with the commands that the
+// service needs for that.
+func (r *raw) cleared() error {
+	var sent []chan json.RawMessage
+	if r.moved {
+		r.moved = false
+		for _, kind := range []string{"mouseMoved", "mouseReleased"} {
+			sent = append(sent, r.send(r.tab, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": -1, "y": -1, "button": "none"}))
+		}
+	}
+	r.call(r.tab, "Page.navigate", map[string]any{"url": "about:blank"}, nil)
+	if at := r.eval(`window.name='',location.href`); string(at) != `"about:blank"` {
+		return fmt.Errorf("the raw client's tab shows %s", at)
+	}
+	sent = append(sent,
+		r.send(r.tab, "Storage.clearDataForOrigin", map[string]any{"origin": "*", "storageTypes": "all"}),
+		r.send("", "Storage.clearCookies", map[string]any{"browserContextId": r.context}),
+		r.send(r.tab, "Network.clearBrowserCache", map[string]any{}),
+		r.send(r.keeper, "Runtime.evaluate", map[string]any{"expression": wipe, "userGesture": true}),
+		r.send(r.tab, "Page.resetNavigationHistory", map[string]any{}),
+		r.send("", "Browser.getWindowForTarget", map[string]any{"targetId": r.target}))
+	for _, s := range sent {
+		<-s
+	}
+	r.call("", "Storage.getCookies", map[string]any{"browserContextId": r.context}, nil)
 	return nil
 }
 
@@ -230,6 +259,7 @@ func (r *raw) act(name string, v json.RawMessage, frame string) json.RawMessage 
 		ev := func(kind string, n int) chan json.RawMessage {
 			return r.send(r.tab, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y, "button": map[bool]string{true: "left", false: "none"}[n > 0], "clickCount": n})
 		}
+		r.moved = true
 		ev("mouseMoved", 0)
 		ev("mousePressed", 1)
 		<-ev("mouseReleased", 1)

@@ -18,9 +18,11 @@ import (
 )
 
 // rawServer plays tasks in the tabs of raw clients. With clean, a tab's context
-// is replaced after each answer, or after the last one of a session.
+// is replaced after each answer, or after the last one of a session. With clear, it is
+// kept and cleared.
 type rawServer struct {
 	clean bool
+	clear bool
 	free  chan *raw
 
 	mu       sync.Mutex
@@ -42,7 +44,7 @@ type rawTask struct {
 // serveRaw runs the raw client as a server of its own, so that its processor
 // time can be counted, until its standard input is closed. Its browsers go out
 // through a proxy of the service's kind in the same process, or directly.
-func serveRaw(path string, clean, direct, frames bool, tabs int) error {
+func serveRaw(path string, clean, clear, direct, frames bool, tabs int) error {
 	dir, err := os.MkdirTemp("", "troupe-raw")
 	if err != nil {
 		return err
@@ -61,7 +63,7 @@ func serveRaw(path string, clean, direct, frames bool, tabs int) error {
 		proxy.Admit(browser.Options{}.User())
 		through = proxy.Addr()
 	}
-	s := &rawServer{clean: clean, free: make(chan *raw, tabs), sessions: map[string]*raw{}, jobs: map[string]chan []byte{}}
+	s := &rawServer{clean: clean, clear: clear, free: make(chan *raw, tabs), sessions: map[string]*raw{}, jobs: map[string]chan []byte{}}
 	for range tabs {
 		r, stop, err := openRaw(path, dir, through, frames)
 		if err != nil {
@@ -167,11 +169,15 @@ func (s *rawServer) play(task *rawTask) ([]byte, *raw) {
 func (s *rawServer) release(r *raw) {
 	switch {
 	case r == nil:
-	case !s.clean:
+	case !s.clean && !s.clear:
 		s.free <- r
 	default:
 		go func() {
-			if err := r.fresh(); err != nil {
+			next := r.fresh
+			if s.clear {
+				next = r.cleared
+			}
+			if err := next(); err != nil {
 				fmt.Fprintln(os.Stderr, "bench:", err)
 				os.Exit(1)
 			}

@@ -37,6 +37,7 @@ type kind struct {
 var (
 	troupe   = kind{"troupe", startService}
 	rawClean = kind{"raw protocol, cleaned", startRaw("-clean")}
+	rawKept  = kind{"raw protocol, kept and cleared", startRaw("-clear")}
 	rawNever = kind{"raw protocol, never cleaned", startRaw()}
 
 	// rawDirect shows what the outbound proxy costs.
