@@ -88,6 +88,7 @@ func (*orderBrowser) Reset(context.Context) error {
 
 func (*orderBrowser) Check(context.Context) error { return nil }
 func (*orderBrowser) Memory() int64               { return 0 }
+func (*orderBrowser) Warm()                       {}
 
 func (b *orderBrowser) Gone() <-chan struct{} { return b.gone }
 func (b *orderBrowser) Close()                { close(b.gone) }
