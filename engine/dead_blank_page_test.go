@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/testkit/need"
+	"troupe/testkit/wait"
 )
 
 // TestDeadBlankPage: a new context whose page has died before its task, whether something
@@ -34,9 +35,7 @@ func TestDeadBlankPage(t *testing.T) {
 		_ = c.Current().Navigation.Open(dying, "chrome://crash")
 		end()
 		cancel()
-		if !c.Crashed() {
-			t.Fatal("the page lives")
-		}
+		wait.Until(t, "the page has died", c.Crashed)
 		if ready == "after" {
 			in.Warm()
 		}

@@ -254,7 +254,11 @@ func (c *Context) Clean(ctx context.Context, erase bool, patience time.Duration)
 		sent = append(sent, t.outside()...)
 	}
 	began := time.Now()
-	if err := t.blanks(ctx, patience); err != nil {
+	gone := func() {}
+	if erase { // in another process, while that of the page makes a new one
+		gone = func() { wiping = c.b.wipe() }
+	}
+	if err := t.blanks(ctx, patience, gone); err != nil {
 		return 0, err
 	}
 	left = time.Since(began)
@@ -267,7 +271,6 @@ func (c *Context) Clean(ctx context.Context, erase bool, patience time.Duration)
 			c.b.root.send(storage.CommandClearCookies, storage.ClearCookiesParams{BrowserContextID: c.id}),
 			t.s.send(network.CommandClearBrowserCache, nil),
 		)
-		wiping = c.b.wipe()
 	}
 	sent = append(sent, t.s.send(page.CommandResetNavigationHistory, nil))
 	windowed := k.ask(c)
@@ -298,11 +301,12 @@ func (c *Context) Clean(ctx context.Context, erase bool, patience time.Duration)
 	return left, nil
 }
 
-// blanks leaves the page of a tab.
-func (t *Tab) blanks(ctx context.Context, patience time.Duration) error {
+// blanks leaves the page of a tab, and calls gone when that has no scripts any more.
+func (t *Tab) blanks(ctx context.Context, patience time.Duration, gone func()) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, ErrResists)
 	defer cancel()
-	if err := t.s.call(ctx, page.CommandNavigate, page.NavigateParams{URL: blank}, nil); err != nil {
+	var to page.NavigateResult
+	if err := t.s.call(ctx, page.CommandNavigate, page.NavigateParams{URL: blank}, &to); err != nil {
 		return fmt.Errorf("leaving a page: %w", err)
 	}
 	yes := true
@@ -311,7 +315,10 @@ func (t *Tab) blanks(ctx context.Context, patience time.Duration) error {
 			Value string `json:"value"`
 		} `json:"result"`
 	}
-	if err := t.s.call(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{Expression: `window.name='',location.href`, ReturnByValue: &yes}, &res); err != nil {
+	sent := t.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: `window.name='',location.href`, ReturnByValue: &yes})
+	t.Navigation.shows(ctx, to.LoaderID)
+	gone()
+	if err := sent.wait(ctx, &res); err != nil {
 		return fmt.Errorf("leaving a page: %w", err)
 	}
 	if res.Result.Value != blank {

@@ -1,6 +1,11 @@
 package browser
 
-import "github.com/chromedp/cdproto/page"
+import (
+	"context"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+)
 
 // Events of the navigations of a tab, on the reader's goroutine.
 
@@ -20,4 +25,23 @@ func (nav *Navigation) completes() {
 	nav.mu.Lock()
 	nav.complete = true
 	nav.mu.Unlock()
+}
+
+// shows returns when the tab shows the document of a navigation, or ctx ends.
+func (nav *Navigation) shows(ctx context.Context, of cdp.LoaderID) {
+	for {
+		nav.mu.Lock()
+		there, navigated := nav.document == of, nav.navigated
+		nav.mu.Unlock()
+		if there {
+			return
+		}
+		select {
+		case <-navigated:
+		case <-nav.tab.closed:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
