@@ -67,5 +67,9 @@ func (in *instance) warmed(ctx context.Context) error {
 func (in *instance) replaceFor(ctx context.Context, old *browser.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), replacing)
 	defer cancel()
-	return in.replace(ctx, old)
+	err := in.replace(ctx, old)
+	in.mu.Lock()
+	in.cold = nil
+	in.mu.Unlock()
+	return err
 }
