@@ -2,42 +2,35 @@ package engine
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"testing"
 )
 
-// TestNothingWaitsForAFrame: after a click, a page handles what else it has to do before it
-// draws its next frame. Frames come every 16 ms, so one may come first now and then.
-func TestNothingWaitsForAFrame(t *testing.T) {
+// TestReadsSeeTheNextFrame: what a page does in the frame after a click or a key is there
+// when the next action reads.
+func TestReadsSeeTheNextFrame(t *testing.T) {
 	t.Parallel()
-	const clicks = 12
-	at := serve(t, `<button>go</button><script>
-		const first = [];
-		document.querySelector('button').onclick = () => {
-			let done;
-			const say = (what) => { if (!done) { done = first.push(what); } };
-			requestAnimationFrame(() => say('frame'));
-			const c = new MessageChannel();
-			c.port1.onmessage = () => say('message');
-			c.port2.postMessage(1);
-		};
+	at := serve(t, `<button>go</button><input><p>0</p><script>
+		let n = 0;
+		const later = () => requestAnimationFrame(() => { document.querySelector('p').textContent = ++n; });
+		document.querySelector('button').onclick = later;
+		document.querySelector('input').onkeydown = later;
 	</script>`)
 	in, _ := launch(t)
 	list := `{"open":"` + at + `"}`
-	for range clicks {
-		list += `,{"click":"button"}`
-	}
-	o := play(t, in, `{"actions":[`+list+`,{"wait":100},{"evaluate":"return first"}]}`, TaskEnv{})
-	var first []string
-	if err := json.Unmarshal(o.Data, &first); err != nil || len(first) != clicks {
-		t.Fatalf("%s %s", o.Data, failuresOf(o))
-	}
-	messages := 0
-	for _, what := range first {
-		if what == "message" {
-			messages++
+	var want []string
+	for n := range 12 {
+		does := `{"click":"button"}`
+		if n%3 == 2 {
+			does = `{"press":["input","x"]}`
 		}
+		list += `,` + does + `,{"getText":"p","options":{"push":"seen"}}`
+		want = append(want, fmt.Sprint(n+1))
 	}
-	if messages < clicks/2 {
-		t.Errorf("a message came before the next frame %d times of %d: %v", messages, clicks, first)
+	o := play(t, in, `{"actions":[`+list+`,{"getSavedData":"seen"}]}`, TaskEnv{})
+	var got struct{ Seen []string }
+	if err := json.Unmarshal(o.Data, &got); err != nil || !slices.Equal(got.Seen, want) {
+		t.Errorf("%s %s, want %v", o.Data, failuresOf(o), want)
 	}
 }

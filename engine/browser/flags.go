@@ -61,11 +61,12 @@ func Flags(o Options, profile string) []string {
 		// There is nothing to keep it for, and to clear it takes longer than all that sites
 		// have stored.
 		"--disable-gpu-shader-disk-cache",
-		// DeferRendererTasksAfterInput: after a key or a click, a page would handle neither
-		// timers nor answers to requests before its next frame, up to 16 ms later.
+		// DeferRendererTasksAfterInput stays on: after a key or a click, a page handles
+		// nothing else before its next frame, reads included. So they see what the page
+		// does in that frame.
 		"--disable-features=BackForwardCache,RenderDocument,SpareRendererForSitePerProcess,PaintHolding,Translate," +
 			"OptimizationHints,MediaRouter,DialMediaRouteProvider,AutofillServerCommunication,InterestFeedContentSuggestions," +
-			"HttpsUpgrades,GlobalMediaControls,DestroyProfileOnBrowserClose,AcceptCHFrame,DeferRendererTasksAfterInput",
+			"HttpsUpgrades,GlobalMediaControls,DestroyProfileOnBrowserClose,AcceptCHFrame",
 		"--site-per-process",
 	}
 	if o.Proxy == "" {
