@@ -53,6 +53,9 @@ func (p *quietPipe) Write(b []byte) (n int, err error) {
 func (p *quietPipe) call(ready func(func(fd uintptr) bool) error, number uintptr, b []byte) (n int, err error) {
 	var failed syscall.Errno
 	err = ready(func(fd uintptr) bool {
+		if number == syscall.SYS_WRITE {
+			writes(fd)
+		}
 		for {
 			r, _, e := syscall.RawSyscall(number, fd, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
 			switch e {
@@ -62,6 +65,9 @@ func (p *quietPipe) call(ready func(func(fd uintptr) bool) error, number uintptr
 				return false
 			case 0:
 				n = int(r)
+				if number == syscall.SYS_READ {
+					hasRead(fd)
+				}
 			default:
 				failed = e
 			}

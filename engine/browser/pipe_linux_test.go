@@ -91,3 +91,26 @@ func TestClosedQuietPipe(t *testing.T) {
 		t.Errorf("writing while it is closed: %v", err)
 	}
 }
+
+// TestQuietPipeInOrder: the race detector knows that what is read came after what was
+// written before it was sent.
+func TestQuietPipeInOrder(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := quiet(r), quiet(w)
+	defer from.Close()
+	defer to.Close()
+	told := map[string]int{}
+	go func() {
+		told["it"] = 1
+		if _, err := to.Write([]byte{1}); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := from.Read(make([]byte, 1)); err != nil || told["it"] != 1 {
+		t.Error(err, told)
+	}
+}
