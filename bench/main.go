@@ -69,7 +69,7 @@ func main() {
 		write   = flag.String("write", "", "put the results into this document, between its marks; those without marks there go to their own documents")
 		isRaw   = flag.Bool("raw", false, "be the raw client (used by this program itself)")
 		clean   = flag.Bool("clean", false, "with -raw: replace the context after each task")
-		clear   = flag.Bool("clear", false, "with -raw: clear the context after each task, and keep it")
+		cleared = flag.Bool("clear", false, "with -raw: clear the context after each task, and keep it")
 		direct  = flag.Bool("direct", false, "with -raw: go without a proxy")
 		frames  = flag.Bool("frames", false, "with -raw: attach to frames of other sites")
 		tabs    = flag.Int("tabs", 1, "with -raw: how many browsers with a tab each")
@@ -100,7 +100,14 @@ func main() {
 	case *part != "":
 		err = serveHTTPSide(*part, *partDir)
 	case *isRaw:
-		err = serveRaw(b.browser, *clean, *clear, *direct, *frames, *tabs)
+		var after func(*raw) error
+		switch {
+		case *clean:
+			after = (*raw).fresh
+		case *cleared:
+			after = (*raw).cleared
+		}
+		err = serveRaw(b.browser, after, *direct, *frames, *tabs)
 	default:
 		// A run that is ended early must not leave its servers running.
 		ctx, forget := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

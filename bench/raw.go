@@ -138,14 +138,12 @@ func (r *raw) keep() error {
 	return errors.New("the raw client's browser has no tab")
 }
 
-const wipe = `(()=>{let put=false;const blank=e=>{e.preventDefault();e.clipboardData.setData('text/plain',' ');put=true};document.addEventListener('copy',blank);const ok=document.execCommand('copy');document.removeEventListener('copy',blank);return ok&&put})()`
-
 // fresh makes a tab in a new context and overwrites the clipboard, as the
 // service does.
 func (r *raw) fresh() error {
 	if r.context != "" {
 		r.call("", "Target.disposeBrowserContext", map[string]any{"browserContextId": r.context}, nil)
-		r.call(r.keeper, "Runtime.evaluate", map[string]any{"expression": wipe, "userGesture": true}, nil)
+		r.call(r.keeper, "Runtime.evaluate", map[string]any{"expression": browser.CopyBlank, "userGesture": true}, nil)
 	}
 	var c struct {
 		ID string `json:"browserContextId"`
@@ -188,7 +186,7 @@ func (r *raw) cleared() error {
 		r.send(r.tab, "Storage.clearDataForOrigin", map[string]any{"origin": "*", "storageTypes": "all"}),
 		r.send("", "Storage.clearCookies", map[string]any{"browserContextId": r.context}),
 		r.send(r.tab, "Network.clearBrowserCache", map[string]any{}),
-		r.send(r.keeper, "Runtime.evaluate", map[string]any{"expression": wipe, "userGesture": true}),
+		r.send(r.keeper, "Runtime.evaluate", map[string]any{"expression": browser.CopyBlank, "userGesture": true}),
 		r.send(r.tab, "Page.resetNavigationHistory", map[string]any{}),
 		r.send("", "Browser.getWindowForTarget", map[string]any{"targetId": r.target}))
 	for _, s := range sent {

@@ -17,12 +17,9 @@ import (
 	"troupe/engine/egress"
 )
 
-// rawServer plays tasks in the tabs of raw clients. With clean, a tab's context
-// is replaced after each answer, or after the last one of a session. With clear, it is
-// kept and cleared.
+// rawServer plays tasks in the tabs of raw clients.
 type rawServer struct {
-	clean bool
-	clear bool
+	after func(*raw) error // each answer, or the last one of a session, before the next task; nil: nothing
 	free  chan *raw
 
 	mu       sync.Mutex
@@ -44,7 +41,7 @@ type rawTask struct {
 // serveRaw runs the raw client as a server of its own, so that its processor
 // time can be counted, until its standard input is closed. Its browsers go out
 // through a proxy of the service's kind in the same process, or directly.
-func serveRaw(path string, clean, clear, direct, frames bool, tabs int) error {
+func serveRaw(path string, after func(*raw) error, direct, frames bool, tabs int) error {
 	dir, err := os.MkdirTemp("", "troupe-raw")
 	if err != nil {
 		return err
@@ -63,7 +60,7 @@ func serveRaw(path string, clean, clear, direct, frames bool, tabs int) error {
 		proxy.Admit(browser.Options{}.User())
 		through = proxy.Addr()
 	}
-	s := &rawServer{clean: clean, clear: clear, free: make(chan *raw, tabs), sessions: map[string]*raw{}, jobs: map[string]chan []byte{}}
+	s := &rawServer{after: after, free: make(chan *raw, tabs), sessions: map[string]*raw{}, jobs: map[string]chan []byte{}}
 	for range tabs {
 		r, stop, err := openRaw(path, dir, through, frames)
 		if err != nil {
@@ -169,15 +166,11 @@ func (s *rawServer) play(task *rawTask) ([]byte, *raw) {
 func (s *rawServer) release(r *raw) {
 	switch {
 	case r == nil:
-	case !s.clean && !s.clear:
+	case s.after == nil:
 		s.free <- r
 	default:
 		go func() {
-			next := r.fresh
-			if s.clear {
-				next = r.cleared
-			}
-			if err := next(); err != nil {
+			if err := s.after(r); err != nil {
 				fmt.Fprintln(os.Stderr, "bench:", err)
 				os.Exit(1)
 			}

@@ -55,7 +55,7 @@ type instance struct {
 	lost   int                // storages that its state did not have
 	refs   *references        // that its snapshots have given
 
-	cold     *coldContext   // the context is new; nil: it was warmed, or a task has played in it
+	cold     *coldContext   // what can be made ready in a new context; nil: nothing, or a task has it
 	requests *requestConfig // what holds for the requests of its pages; nil: nothing
 	through  string         // the proxy that its pages are reached through; empty: none
 

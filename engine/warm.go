@@ -11,9 +11,8 @@ import (
 // made ready while nobody waits: it takes a tenth of the processor time of a short task, and
 // a task that waits would wait for it, too.
 type coldContext struct {
-	withActions bool // also what aims and fills: the task before did
-	began       bool
-	done        chan error // one, once it has begun
+	withActions bool       // also what aims and fills: the task before did
+	done        chan error // how that went; nil: it has not begun
 }
 
 // warming bounds what is made ready ahead. A busy machine takes long for it.
@@ -23,9 +22,9 @@ const warming = 15 * time.Second
 func (in *instance) Warm() {
 	in.mu.Lock()
 	c, cold := in.tabs, in.cold
-	begins := cold != nil && !cold.began
+	begins := cold != nil && cold.done == nil
 	if begins {
-		cold.began, cold.done = true, make(chan error, 1)
+		cold.done = make(chan error, 1)
 	}
 	in.mu.Unlock()
 	if !begins {
@@ -49,7 +48,7 @@ func (in *instance) warmed(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if cold.began {
+	if cold.done != nil {
 		select {
 		case err = <-cold.done:
 		case <-ctx.Done(): // the task is told so when it plays

@@ -230,10 +230,10 @@ func (b *Browser) detached(id target.SessionID) {
 	b.conn.drop(id)
 }
 
-// copyBlank overwrites the clipboard, the only thing that outlives a context.
+// CopyBlank overwrites the clipboard, the only thing that outlives a context.
 // It must return true. Nothing is selected for it: that would have the page laid out,
 // which takes longer than all else.
-const copyBlank = `(()=>{let put=false;const blank=e=>{e.preventDefault();e.clipboardData.setData('text/plain',' ');put=true};` +
+const CopyBlank = `(()=>{let put=false;const blank=e=>{e.preventDefault();e.clipboardData.setData('text/plain',' ');put=true};` +
 	`document.addEventListener('copy',blank);const ok=document.execCommand('copy');document.removeEventListener('copy',blank);return ok&&put})()`
 
 // ErrUnclean is the error of a reset that could not be carried out.
@@ -246,7 +246,7 @@ func (b *Browser) WipeClipboard(ctx context.Context) error { return b.wiped(ctx,
 // wipe begins to overwrite the clipboard, which [Browser.wiped] ends.
 func (b *Browser) wipe() *pending {
 	yes := true
-	return b.keeper.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: copyBlank, UserGesture: &yes, ReturnByValue: &yes})
+	return b.keeper.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: CopyBlank, UserGesture: &yes, ReturnByValue: &yes})
 }
 
 func (b *Browser) wiped(ctx context.Context, wiping *pending) error {

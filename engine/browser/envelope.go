@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/chromedp/cdproto"
-	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/target"
 )
 
@@ -23,48 +22,33 @@ const (
 //
 // No page can make a message look like another one. What is carried ends with a brace,
 // so a session before the last brace is a member of the message itself.
-func unwrap(b []byte, m *cdproto.Message) bool {
-	rest, ok := b, false
-	var carried *jsonv2.Value
-	if rest, ok = bytes.CutPrefix(b, []byte(`{"method":"`)); ok {
-		n := bytes.IndexByte(rest, '"')
-		if n < 0 || !plain(rest[:n]) {
-			return false
-		}
-		m.Method = cdproto.MethodType(rest[:n])
-		if rest, ok = bytes.CutPrefix(rest[n+1:], []byte(`,"params":`)); !ok {
-			return false
-		}
-		carried = &m.Params
-	} else if rest, ok = bytes.CutPrefix(b, []byte(`{"id":`)); ok {
-		n := bytes.IndexByte(rest, ',')
-		if n < 0 {
-			return false
-		}
-		id, err := strconv.ParseInt(string(rest[:n]), 10, 64)
-		if err != nil {
-			return false
-		}
-		m.ID = id
-		if rest, ok = bytes.CutPrefix(rest[n:], []byte(`,"result":`)); !ok {
-			return false
-		}
-		carried = &m.Result
-	}
-	if !ok {
-		return false
-	}
-	if id, in := sessionOf(rest); in {
+func unwrap(b []byte) (m cdproto.Message, ok bool) {
+	if id, in := sessionOf(b); in {
 		m.SessionID = id
-		rest = rest[:len(rest)-len(sessionKey)-sessionLength-len(`"}`)]
-	} else {
-		rest, ok = bytes.CutSuffix(rest, []byte("}"))
+		b = b[:len(b)-len(sessionKey)-sessionLength-len(`"}`)]
+	} else if b, ok = bytes.CutSuffix(b, []byte("}")); !ok {
+		return m, false
+	}
+	carried := &m.Params
+	rest, ok := bytes.CutPrefix(b, []byte(`{"method":"`))
+	if ok {
+		var name []byte
+		name, rest, ok = bytes.Cut(rest, []byte(`","params":`))
+		m.Method = cdproto.MethodType(name)
+		ok = ok && plain(name)
+	} else if rest, ok = bytes.CutPrefix(b, []byte(`{"id":`)); ok {
+		carried = &m.Result
+		var number []byte
+		number, rest, ok = bytes.Cut(rest, []byte(`,"result":`))
+		id, err := strconv.ParseInt(string(number), 10, 64)
+		m.ID = id
+		ok = ok && err == nil
 	}
 	if !ok || len(rest) < 2 || rest[0] != '{' || rest[len(rest)-1] != '}' {
-		return false
+		return m, false
 	}
 	*carried = bytes.Clone(rest)
-	return true
+	return m, true
 }
 
 func sessionOf(b []byte) (target.SessionID, bool) {

@@ -38,8 +38,7 @@ var envelopes = []struct {
 func TestUnwrap(t *testing.T) {
 	t.Parallel()
 	for _, e := range envelopes {
-		var got cdproto.Message
-		if plain := unwrap([]byte(e.text), &got); plain != e.plain {
+		if got, plain := unwrap([]byte(e.text)); plain != e.plain {
 			t.Errorf("%s: %v, want %v", e.text, plain, e.plain)
 		} else if plain && !reflect.DeepEqual(&got, read(t, e.text)) {
 			t.Errorf("%s: %+v", e.text, got)
@@ -63,8 +62,8 @@ func FuzzUnwrap(f *testing.F) {
 		f.Add(e.text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var got cdproto.Message
-		if !unwrap([]byte(text), &got) || !json.Valid([]byte(text)) {
+		got, plain := unwrap([]byte(text))
+		if !plain || !json.Valid([]byte(text)) {
 			return
 		}
 		if strings.Count(text, `"sessionId"`) > 1 || strings.Count(text, `"params"`)+strings.Count(text, `"result"`) > 1 {

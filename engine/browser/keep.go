@@ -316,7 +316,7 @@ func (t *Tab) blanks(ctx context.Context, patience time.Duration, gone func()) e
 		} `json:"result"`
 	}
 	sent := t.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: `window.name='',location.href`, ReturnByValue: &yes})
-	t.Navigation.shows(ctx, to.LoaderID)
+	t.Navigation.awaitDocument(ctx, to.LoaderID)
 	gone()
 	if err := sent.wait(ctx, &res); err != nil {
 		return fmt.Errorf("leaving a page: %w", err)

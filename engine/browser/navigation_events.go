@@ -27,8 +27,8 @@ func (nav *Navigation) completes() {
 	nav.mu.Unlock()
 }
 
-// shows returns when the tab shows the document of a navigation, or ctx ends.
-func (nav *Navigation) shows(ctx context.Context, of cdp.LoaderID) {
+// awaitDocument returns when the tab shows the document of a navigation, or ctx ends.
+func (nav *Navigation) awaitDocument(ctx context.Context, of cdp.LoaderID) {
 	for {
 		nav.mu.Lock()
 		there, navigated := nav.document == of, nav.navigated

@@ -6,8 +6,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"runtime"
+	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // TestQuietPipe: what is written to one end comes from the other, in pieces of any size,
@@ -28,6 +29,7 @@ func TestQuietPipe(t *testing.T) {
 	for i := range sent {
 		sent[i] = byte(random.Uint32())
 	}
+	var came atomic.Int64
 	go func() {
 		for rest := sent; len(rest) > 0; {
 			n := min(len(rest), 1+random.IntN(200<<10)) // more than a pipe holds
@@ -35,8 +37,8 @@ func TestQuietPipe(t *testing.T) {
 				t.Errorf("wrote %d of %d: %v", m, n, err)
 			}
 			rest = rest[n:]
-			if random.IntN(3) == 0 {
-				time.Sleep(time.Millisecond)
+			for empties := random.IntN(3) == 0; empties && int(came.Load()) < len(sent)-len(rest); {
+				runtime.Gosched()
 			}
 		}
 		to.Close()
@@ -45,6 +47,7 @@ func TestQuietPipe(t *testing.T) {
 	for b := make([]byte, 3000); ; {
 		n, err := from.Read(b)
 		got = append(got, b[:n]...)
+		came.Store(int64(len(got)))
 		if errors.Is(err, io.EOF) {
 			break
 		}

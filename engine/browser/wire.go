@@ -122,10 +122,10 @@ func (w *wire) read() (*message, error) {
 		if len(bytes.TrimSpace(b)) == 0 {
 			continue
 		}
-		if unwrap(b, &m.Message) {
+		if plain, ok := unwrap(b); ok {
+			m.Message = plain
 			return m, nil
 		}
-		m.Message = cdproto.Message{}
 		return m, jsonv2.Unmarshal(b, &m.Message, chromedp.DefaultUnmarshalOptions)
 	}
 }

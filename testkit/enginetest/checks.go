@@ -211,7 +211,9 @@ func warms(p *probe) {
 		in.Warm()
 		if n%2 == 0 { // whether it is still at it or not
 			in.Warm()
-			_ = in.Check(background)
+			if err := in.Check(background); err != nil {
+				p.Errorf("while it makes ready: %v", err)
+			}
 		}
 		if p.marked(in) {
 			p.Error("a mark is left after a reset")
