@@ -72,7 +72,8 @@ var workerRows = []row{
 		k.WantState("w1", api.Online)
 	}},
 	{"a browser is made ready only while no task waits", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
-		k.Engine.OnReset("w1", testkit.Reset{Takes: time.Second})
+		slow := testkit.Reset{Takes: time.Second} // the next task is there before the browser is clean
+		k.Engine.OnReset("w1", slow, slow)
 		first := k.Start(anna, testkit.Task(), second)
 		k.WantState("w1", api.Busy)
 		waits := testkit.Waiting(time.Minute)
