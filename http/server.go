@@ -108,7 +108,7 @@ type Config struct {
 	// the service is ready. It may be nil.
 	Notices func() []string
 
-	// Proxies are believed about who sent a request (X-Forwarded-For), and may
+	// Proxies are believed about who sent a request (X-Forwarded-For, Forwarded), and may
 	// have any number of connections.
 	Proxies []netip.Prefix
 

@@ -20,7 +20,7 @@ type listening struct {
 	TLSCert        string   `name:"tls-cert" help:"Certificate file (PEM), with --tls-key. Read again when it changes." placeholder:"FILE"`
 	TLSKey         string   `name:"tls-key" help:"Key file (PEM)." placeholder:"FILE"`
 	Host           []string `help:"Host name at which clients reach the service. May be repeated. Default: names of this machine when listening on loopback, else any name." placeholder:"NAME"`
-	TrustedProxy   []string `help:"Address or network of reverse proxies whose X-Forwarded-For is trusted. May be repeated." placeholder:"CIDR"`
+	TrustedProxy   []string `help:"Address or network of reverse proxies whose X-Forwarded-For, or else Forwarded, is trusted. May be repeated." placeholder:"CIDR"`
 	MaxConnections int      `default:"16384" help:"Open connections. Default: 16384."`
 	PerAddress     int      `name:"max-connections-per-address" help:"Open connections from one address, or one /64 of IPv6. Default: 1024, no limit on loopback."`
 	AllowOrigin    []string `help:"Origin of web pages that can call the service (CORS), such as https://console.example.org. May be repeated. Default: none." placeholder:"ORIGIN"`

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"hash/maphash"
 	"net/netip"
 	"sync"
 	"time"
@@ -12,53 +11,43 @@ const (
 	GuessBurst  = 10              // at once
 	guessEvery  = 6 * time.Second // one more after so long
 	maxGuessers = 1 << 16         // addresses that are remembered; the rest share one row
-	maxProven   = 1 << 14         // tokens that are remembered as good
 )
 
-// authLimiter bounds how often an address may try tokens. After too many tries, it
-// refuses the address before it checks a token, so even the right one changes nothing. A
-// token that was valid before still works: it may share the address with a guesser.
-type authLimiter struct {
-	seed maphash.Seed
+// How often wrong tokens are logged.
+const (
+	toldEvery = time.Minute // of one address
+	maxTold   = 20          // lines in that time, of all addresses
+)
 
-	mu     sync.Mutex
-	rows   map[netip.Prefix]guessRow
-	rest   guessRow // of all addresses for which there was no room
-	swept  time.Time
-	proven map[uint64]struct{}
+// authLimiter counts tokens that nobody has, by address. A valid token is never counted and
+// never refused, whatever else its address sends: a token has 256 random bits, so looking
+// one up gives nothing away.
+type authLimiter struct {
+	mu    sync.Mutex
+	rows  map[netip.Prefix]guessRow
+	rest  guessRow // of all addresses for which there was no room
+	swept time.Time
+
+	told  int       // lines in the log since
+	since time.Time // this moment
 }
 
 // guessRow says when an address is where it would be without a wrong token.
 // Each one moves that moment; how far it lies ahead is what is owed.
-type guessRow struct{ even time.Time }
+type guessRow struct {
+	even   time.Time
+	told   time.Time // the log has it
+	untold int       // wrong tokens since
+}
 
 func newAuthLimiter() *authLimiter {
-	return &authLimiter{seed: maphash.MakeSeed(), rows: map[netip.Prefix]guessRow{}, proven: map[uint64]struct{}{}}
+	return &authLimiter{rows: map[netip.Prefix]guessRow{}}
 }
 
-// wait returns how long an address has to wait before it may show a token.
-func (g *authLimiter) wait(from netip.Prefix, token string, now time.Time) time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	row, known := g.rows[from]
-	if !known {
-		if len(g.rows) < maxGuessers {
-			return 0
-		}
-		row = g.rest
-	}
-	free := row.even.Add(-(GuessBurst - 1) * guessEvery)
-	if !free.After(now) {
-		return 0
-	}
-	if _, ok := g.proven[maphash.String(g.seed, token)]; ok {
-		return 0
-	}
-	return free.Sub(now)
-}
-
-// wrong notes a token that nobody has.
-func (g *authLimiter) wrong(from netip.Prefix, now time.Time) {
+// wrong notes a token that nobody has. It returns how long its address is refused further
+// ones; zero: this one was within what an address may. Tell is how many wrong tokens of the
+// address are to be logged now; zero: none.
+func (g *authLimiter) wrong(from netip.Prefix, now time.Time) (wait time.Duration, tell int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	row, known := g.rows[from]
@@ -70,36 +59,37 @@ func (g *authLimiter) wrong(from netip.Prefix, now time.Time) {
 			}
 		}
 	}
-	switch {
-	case !known && len(g.rows) >= maxGuessers:
-		g.rest.add(now)
-	default:
-		row.add(now)
+	to := &row
+	if !known && len(g.rows) >= maxGuessers {
+		to = &g.rest
+	}
+	wait = to.add(now)
+	if to.untold++; now.Sub(to.told) >= toldEvery && g.mayTell(now) {
+		tell, to.told, to.untold = to.untold, now, 0
+	}
+	if to == &row {
 		g.rows[from] = row
 	}
+	return wait, tell
 }
 
-func (r *guessRow) add(now time.Time) {
+// add counts a wrong token, unless the address has used up what it may.
+func (r *guessRow) add(now time.Time) (wait time.Duration) {
+	if free := r.even.Add(-(GuessBurst - 1) * guessEvery); free.After(now) {
+		return free.Sub(now)
+	}
 	if r.even.Before(now) {
 		r.even = now
 	}
 	r.even = r.even.Add(guessEvery)
+	return 0
 }
 
-// right notes a valid token. The wrong tries still count: an account's own token must
-// not let it try others faster.
-func (g *authLimiter) right(token string) {
-	h := maphash.String(g.seed, token)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if _, ok := g.proven[h]; ok {
-		return
+// mayTell bounds the lines of all addresses: somebody with many of them fills no disk.
+func (g *authLimiter) mayTell(now time.Time) bool {
+	if now.Sub(g.since) >= toldEvery {
+		g.told, g.since = 0, now
 	}
-	if len(g.proven) >= maxProven {
-		for k := range g.proven {
-			delete(g.proven, k)
-			break
-		}
-	}
-	g.proven[h] = struct{}{}
+	g.told++
+	return g.told <= maxTold
 }

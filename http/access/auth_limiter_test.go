@@ -3,6 +3,7 @@ package access
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 )
@@ -10,14 +11,9 @@ import (
 // tries counts wrong tokens.
 type tries struct{ *authLimiter }
 
-// try shows a token that nobody has, if the address may, and returns how long it
-// has to wait otherwise.
+// try shows a token that nobody has, and returns how long the address has to wait.
 func (g tries) try(from string, now time.Time) time.Duration {
-	p := Network(netip.MustParseAddr(from))
-	wait := g.wait(p, "wrong", now)
-	if wait == 0 {
-		g.wrong(p, now)
-	}
+	wait, _ := g.wrong(Network(netip.MustParseAddr(from)), now)
 	return wait
 }
 
@@ -55,5 +51,31 @@ func TestGuessesOverTime(t *testing.T) {
 	}
 	if len(g.rows) > 2 {
 		t.Errorf("%d addresses are remembered a day later", len(g.rows))
+	}
+}
+
+// TestToldOnceAMinute: of each address the log hears once a minute, with how many wrong
+// tokens came since, and of many addresses it hears of some.
+func TestToldOnceAMinute(t *testing.T) {
+	g, now := newAuthLimiter(), time.Now()
+	from := Network(netip.MustParseAddr("192.0.2.1"))
+	var told []int
+	for range 150 { // a second each
+		if _, tell := g.wrong(from, now); tell > 0 {
+			told = append(told, tell)
+		}
+		now = now.Add(time.Second)
+	}
+	if !slices.Equal(told, []int{1, 60, 60}) {
+		t.Errorf("told %v", told)
+	}
+	lines := 0
+	for i := range 10 * maxTold {
+		if _, tell := g.wrong(Network(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)})), now.Add(toldEvery)); tell > 0 {
+			lines++
+		}
+	}
+	if lines != maxTold {
+		t.Errorf("%d lines about %d addresses", lines, 10*maxTold)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"troupe/persistence"
 )
 
-// Control finds out who sends a request, and slows down those that try tokens.
+// Control finds out who sends a request, and slows down addresses that try tokens.
 type Control struct {
 	auth    Authenticator
 	proxies []netip.Prefix
@@ -32,18 +32,13 @@ func (c *Control) Account(ctx *fasthttp.RequestCtx) (account persistence.Account
 	if !ok {
 		return account, "", answer.RefuseText(engine.CodeUnauthorized, `The header "Authorization: Bearer <token>" is missing`)
 	}
-	if no := c.Admit(ctx, token); no != nil {
-		return account, "", no
-	}
 	account, err := c.auth.Lookup(c.faults.Base, token)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):
-		c.Wrong(ctx)
-		return account, "", answer.RefuseText(engine.CodeUnauthorized, "The bearer token is not valid")
+		return account, "", c.Wrong(ctx, "The bearer token is not valid")
 	case err != nil:
 		return account, "", c.faults.Refuse(ctx, "look up a token", err)
 	}
-	c.limiter.right(token)
 	return account, token, nil
 }
 
@@ -55,20 +50,20 @@ func Bearer(ctx *fasthttp.RequestCtx) (string, bool) {
 	return token, ok && strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// Admit refuses an address that has tried too many secrets, unless this one was
-// good before.
-func (c *Control) Admit(ctx *fasthttp.RequestCtx, secret string) *answer.Refusal {
-	wait := c.limiter.wait(c.Client(ctx), secret, time.Now())
-	if wait <= 0 {
-		return nil
+// Wrong refuses a request with a secret that nobody has. An address that has sent too many
+// of them is told to wait.
+func (c *Control) Wrong(ctx *fasthttp.RequestCtx, text string) *answer.Refusal {
+	wait, tell := c.limiter.wrong(c.Client(ctx), time.Now())
+	if tell > 0 {
+		c.faults.Log.Warn().Str("from", c.ClientText(ctx)).Int("count", tell).Str("request", answer.RequestID(ctx)).Msg("requests with tokens that are not valid")
 	}
-	r := answer.RefuseText(engine.CodeRateLimited, "Too many requests with tokens that are not valid came from this address")
+	if wait <= 0 {
+		return answer.RefuseText(engine.CodeUnauthorized, text)
+	}
+	r := answer.RefuseText(engine.CodeRateLimited, "Too many requests with tokens that are not valid came from this address. A valid token works at any time")
 	r.RetryAfter = wait
 	return r
 }
-
-// Wrong notes that a request has a secret that nobody has.
-func (c *Control) Wrong(ctx *fasthttp.RequestCtx) { c.limiter.wrong(c.Client(ctx), time.Now()) }
 
 // Client returns the address that a request comes from. A proxy's header counts only if
 // the operator trusts the proxy.
@@ -77,15 +72,7 @@ func (c *Control) Client(ctx *fasthttp.RequestCtx) netip.Prefix {
 	if !c.Trusted(peer) {
 		return Network(peer)
 	}
-	var said []string
-	for _, h := range ctx.Request.Header.PeekAll(fasthttp.HeaderXForwardedFor) {
-		said = append(said, strings.Split(string(h), ",")...)
-	}
-	for i := len(said) - 1; i >= 0; i-- { // each proxy adds whom it saw at the end
-		a, err := netip.ParseAddr(strings.TrimSpace(said[i]))
-		if err != nil {
-			break
-		}
+	for _, a := range forwarded(&ctx.Request.Header) {
 		if peer = a; !c.Trusted(a) {
 			break
 		}

@@ -37,16 +37,12 @@ func (s *Authorizer) Authorize(ctx *fasthttp.RequestCtx, object string) (*Creden
 		account, token, no := s.cfg.Control.Account(ctx)
 		return &Credential{account: account, token: token}, no
 	}
-	if no := s.cfg.Control.Admit(ctx, plain); no != nil {
-		return nil, no
-	}
 	t, ok, err := s.tickets.of(s.cfg.Faults.Base, plain, object, time.Now())
 	switch {
 	case err != nil:
 		return nil, s.cfg.Faults.Refuse(ctx, "look for a ticket", err)
 	case !ok:
-		s.cfg.Control.Wrong(ctx)
-		return nil, answer.RefuseText(engine.CodeUnauthorized, "The ticket is not valid: it has expired, was revoked, or is for another object")
+		return nil, s.cfg.Control.Wrong(ctx, "The ticket is not valid: it has expired, was revoked, or is for another object")
 	case t.link && named == "":
 		return nil, answer.RefuseText(engine.CodeUnauthorized, `A link must not appear in a URL, which ends up in logs: send it beside the protocol "`+Protocol+`" (Sec-WebSocket-Protocol)`)
 	}
