@@ -93,7 +93,7 @@ func (u *queue) onGivenBack(m *givenBack) {
 	u.written(t.place.Account)
 	if m.err != nil {
 		u.node.log.Error().Err(m.err).Str("task", m.task).Msg("task of a paused batch not given back")
-		u.putBack(m.task, time.Now().Add(again))
+		u.putBack(m.task, u.after(again))
 		return
 	}
 	if t.cause != "" { // it was cancelled meanwhile

@@ -14,6 +14,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/records"
+	"troupe/clock"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -67,6 +68,9 @@ type Config struct {
 	// Isolation is what the engine leaves of a task for the next one; empty:
 	// engine.IsolateTask. Tasks that want less are refused.
 	Isolation engine.Isolation
+
+	// Clock is the wall clock; nil: the machine's.
+	Clock *clock.Clock
 
 	Queue   QueueConfig
 	Notices NoticesConfig

@@ -9,6 +9,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/backlog"
 	"troupe/actors/records"
+	"troupe/clock"
 	"troupe/persistence"
 )
 
@@ -153,7 +154,7 @@ func (u *queue) Receive(ctx actor.Context) {
 
 // wakeAt has the queue look again when the next task may begin that may not yet.
 func (u *queue) wakeAt(now time.Time) {
-	if u.over || !u.free() || u.timer != nil && len(u.live) > 0 {
+	if u.over || !u.free() || u.book.Looked(u.timer != nil) {
 		return
 	}
 	at := u.book.NextAt(now)
@@ -162,7 +163,7 @@ func (u *queue) wakeAt(now time.Time) {
 		u.timer = nil
 	}
 	if !at.IsZero() {
-		u.timer = u.later(at.Sub(now)+time.Millisecond, &queueTurn{})
+		u.timer = u.later(clock.Soon(at.Sub(now)+time.Millisecond), &queueTurn{})
 	}
 }
 
@@ -189,7 +190,7 @@ func (u *queue) release(task string) {
 }
 
 // putBack returns a task that has not begun to its place.
-func (u *queue) putBack(task string, until time.Time) {
+func (u *queue) putBack(task string, until clock.Due) {
 	t := u.live[task]
 	if t == nil || t.released {
 		return
@@ -202,7 +203,6 @@ func (u *queue) putBack(task string, until time.Time) {
 		_, bytes, _ = u.node.records.Queue().Encode(*t.q)
 	}
 	u.book.PutBack(task, bytes, until)
-	u.lookAnew()
 	if u.nodes != nil {
 		u.nodes.release(t)
 		u.nodes.forget(u, t, task)

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,10 +46,8 @@ type entryAdded struct {
 // withQueueID gives a task that is to be queued the identifier that leads to its
 // place.
 func (n *Node) withQueueID(m *api.Execute) *api.Execute {
-	x, q, now := *m, m.Task.Queue, time.Now()
-	if x.Asked.IsZero() {
-		x.Asked = now
-	}
+	x, q, now := *m, m.Task.Queue, n.parts.cfg.Clock.Now()
+	x.Asked = n.parts.cfg.Clock.At(cmp.Or(x.Asked, time.Now()))
 	p := backlog.Place{Lane: backlog.LaneOf(x.Account.ID, x.Task), Order: n.parts.orders.Order(now, q.StartAfter.After(x.Asked))}
 	x.TaskID = p.TaskID(x.TaskID)
 	return &x
@@ -239,6 +238,9 @@ func (u *queue) onAdded(m *entryAdded) {
 	}
 	if m.err != nil && m.stays {
 		u.book.Added(m.place, x.TaskID, m.bytes, m.counted)
+		if after := x.Task.Queue.StartAfter; after.At.IsZero() {
+			u.begins(m.place, x.TaskID, x.Asked, after.In)
+		}
 	} else if m.err != nil {
 		u.book.NotAdded(m.place, x.TaskID, m.counted)
 	}
@@ -253,6 +255,9 @@ func (u *queue) onAdded(m *entryAdded) {
 		u.files[x.TaskID] = m.add.Files
 	}
 	u.book.Added(m.place, x.TaskID, m.bytes, m.counted)
+	if after := x.Task.Queue.StartAfter; after.At.IsZero() {
+		u.begins(m.place, x.TaskID, x.Asked, after.In)
+	}
 	u.send(m.client, m.started)
 }
 

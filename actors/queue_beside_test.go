@@ -9,7 +9,7 @@ import (
 // While clients wait for starts, few tasks are about to begin or being ended. Those that are
 // being played do not count.
 func TestStartsGoBeforeTurns(t *testing.T) {
-	u := newQueue(&nodeParts{}, backlog.NewBook())
+	u := newQueue(&nodeParts{}, backlog.NewBook(nil))
 	u.room, u.busy, u.beginning = 64, 40, 4
 	for i := range 40 + maxBeside - 4 {
 		u.live[string(rune('a'+i))] = &queuedTask{}

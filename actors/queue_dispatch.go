@@ -67,6 +67,9 @@ func (u *queue) dispatch() {
 		read := &queueLoaded{load: l, found: []backlog.Found{}}
 		u.node.onDisk(func(c context.Context) (err error) {
 			read.found, err = u.node.records.Queue().Next(c, l)
+			for i := range read.found {
+				u.node.findWait(c, &read.found[i])
+			}
 			return err
 		}, func(err error) {
 			read.err = err

@@ -322,10 +322,8 @@ func (q *queueMember) onStarted(m *api.Started) {
 func (q *queueMember) onAgain(m *queuedAgain) {
 	q.tell(m.Task.ID, api.TurnPlayed)
 	place, _, _ := parsePlace(m.Task.Queue.Key)
-	now := time.Now()
-	place.Order = q.node.orders.Order(now, now.Add(m.After))
 	rec := m.q
-	rec.Attempts = m.Task.Queue.Attempts
+	q.node.waitAgain(&place, &rec, m.Task.Queue.Attempts, m.After)
 	q.move(&movedHere{m: m, key: place.Key(m.Task.ID), q: rec, bytes: q.node.records.Queue().Size(&rec)})
 }
 

@@ -11,6 +11,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/lease"
 	"troupe/actors/records"
+	"troupe/clock"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -271,7 +272,7 @@ func (q *queueNodes) tick(u *queue) {
 			case t.at.allowed || t.begun:
 				claimed = true
 			case t.q != nil: // it did not ask whether it may begin, and will not be let
-				u.putBack(task, now)
+				u.putBack(task, clock.Due{})
 			}
 		}
 		if claimed && !n.ending {
@@ -352,7 +353,7 @@ func (q *queueNodes) onFate(u *queue, m *fateFound) {
 	default:
 		t.begun = false
 		u.batchOf(t).Waits(m.task)
-		u.putBack(m.task, time.Now())
+		u.putBack(m.task, clock.Due{})
 	}
 }
 
@@ -367,6 +368,7 @@ func (q *queueNodes) moved(u *queue, task string, t *queuedTask, key string, byt
 	if ok && !u.gone[p.Account] {
 		u.book.Adding(p, task, bytes)
 		u.book.Added(p, task, bytes, bytes)
+		u.beginsAgain(p, task)
 	}
 	if t.cause != "" {
 		u.onCancel(&api.Cancel{TaskID: task, Account: api.Account{ID: t.place.Account}, Cause: t.cause}, nil)

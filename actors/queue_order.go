@@ -196,7 +196,7 @@ func (k *queueKeeper) goesFirst(now time.Time) bool {
 func (n *nodeParts) orderQueue(ctx context.Context, epoch, term uint64) (*queue, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recoverTimeout)
 	defer cancel()
-	book := backlog.NewBook()
+	book := backlog.NewBook(n.cfg.Clock)
 	u := newQueue(n, book)
 	u.nodes = newQueueNodes(n, epoch, term)
 	running := map[string]records.Task{}

@@ -3,6 +3,8 @@ package actors
 import (
 	"context"
 	"time"
+
+	"troupe/clock"
 )
 
 // A task of the queue that waits for its profile has no turn: it takes no worker, no
@@ -48,29 +50,18 @@ func (u *queue) profileUsed(t *queuedTask, m *turnRead) bool {
 
 // awaitProfile returns a task to its place until its profile may be free.
 func (u *queue) awaitProfile(task string, t *queuedTask) {
-	now := time.Now()
 	if t.grouped { // the others of its group need not wait
-		u.putBack(task, now.Add(again))
+		u.putBack(task, u.after(again))
 		return
 	}
-	u.book.PauseGroup(t.place.Lane, now.Add(profileLooks))
-	u.putBack(task, now)
+	u.book.PauseGroup(t.place.Lane, u.after(profileLooks))
+	u.putBack(task, clock.Due{})
 }
 
 // leaveProfile lets requests have the profile of a task that has ended before the next
 // task of the queue.
 func (u *queue) leaveProfile(t *queuedTask) {
 	if t.profile != "" && !t.grouped {
-		u.book.PauseGroup(t.place.Lane, time.Now().Add(profileLeaves))
-		u.lookAnew()
-	}
-}
-
-// lookAnew has the next turn found out again, which may be earlier than the one that is
-// waited for.
-func (u *queue) lookAnew() {
-	if u.timer != nil {
-		u.timer.Stop()
-		u.timer = nil
+		u.book.PauseGroup(t.place.Lane, u.after(profileLeaves))
 	}
 }

@@ -105,7 +105,7 @@ func (u *queue) onTurn(m *turnRead) {
 		return
 	case m.err != nil:
 		u.node.log.Error().Err(m.err).Str("task", m.task).Msg("queued task not read")
-		u.putBack(m.task, time.Now().Add(again))
+		u.putBack(m.task, u.after(again))
 		return
 	case u.nodes != nil && (m.claim.Runs() || m.claim.Stale):
 		u.nodes.onStale(u, m.task, t, m.claim)
@@ -127,7 +127,7 @@ func (u *queue) onTurn(m *turnRead) {
 		end(cancelledOutcome(), engine.CodeCancelled)
 	case m.claim.Task == nil && u.node.feeder().Holds(t.q.Batch):
 		u.giveBack(m.task, t)
-	case !t.q.Expires.IsZero() && !time.Now().Before(t.q.Expires):
+	case !t.q.Expires.IsZero() && !u.node.cfg.Clock.Now().Before(t.q.Expires):
 		end(failedOutcome(engine.CodeExpired, "The task expired before it began"), engine.CodeExpired)
 	case err != nil: // an earlier version has taken it
 		end(failedOutcome(engine.CodeInvalidRequest, err.Error()), engine.CodeInvalidRequest)
@@ -186,9 +186,9 @@ func (u *queue) onStarted(m *api.Started) {
 	case no.Code == engine.CodeProfileBusy && t.profile != "": // a request was faster
 		u.awaitProfile(m.TaskID, t)
 	default:
-		until := time.Now().Add(max(no.RetryAfter, time.Second))
+		until := u.after(max(no.RetryAfter, time.Second))
 		if ofAccount[no.Code] {
-			u.book.Pause(t.place.Account, until)
+			u.book.Pause(t.place.Account, until, time.Now())
 		}
 		u.putBack(m.TaskID, until)
 	}
@@ -257,9 +257,8 @@ func (u *queue) onAgain(m *queuedAgain) {
 		return
 	}
 	u.batchOf(t).Waits(m.Task.ID)
-	now := time.Now()
 	q, p := *t.q, t.place
-	q.Attempts, p.Order = m.Task.Queue.Attempts, u.node.orders.Order(now, now.Add(m.After))
+	u.node.waitAgain(&p, &q, m.Task.Queue.Attempts, m.After)
 	counted := int64(len(q.Task))
 	if u.gone[p.Account] {
 		u.finish(m.Task.ID)
@@ -295,6 +294,7 @@ func (u *queue) onMoved(m *queuedMoved) {
 	u.touched(m.task.ID)
 	if m.err == nil {
 		u.book.Added(m.place, m.task.ID, m.bytes, m.counted)
+		u.beginsAgain(m.place, m.task.ID)
 	}
 	u.wake(m.task.ID)
 }

@@ -142,7 +142,7 @@ func (q *queueNodes) onSent(u *queue, m *turnsSent) {
 		m.to.told = false
 		for _, o := range m.out {
 			if t := u.live[o.turn.Task]; t != nil && t.at.turn == o.turn.Turn && !t.at.allowed && !t.begun && t.q != nil {
-				u.putBack(o.turn.Task, time.Now().Add(again))
+				u.putBack(o.turn.Task, u.after(again))
 			}
 		}
 		if len(m.to.turns)+len(m.to.cancels) == 0 { // the answer to its next report says whether tasks wait
@@ -243,8 +243,7 @@ func (n *nodeParts) decideOver(ctx context.Context, t records.Task, revision uin
 			n.log.Error().Err(err).Str("task", t.ID).Msg("queued task not read")
 		} else if after, again := backlog.Again(task.Queue, t.Queue.Attempts, codeOf(out)); again {
 			p, _, _ := backlog.ParseKey(t.Queue.Key)
-			p.Order = n.orders.Order(now, now.Add(after))
-			q.Attempts = t.Queue.Attempts
+			n.waitAgain(&p, q, t.Queue.Attempts, after)
 			f := fate{key: p.Key(t.ID), bytes: queue.Size(q)}
 			n.log.Info().Str("task", t.ID).Str("node", t.Node).Int("attempts", q.Attempts).Msg("queued task begins again")
 			return f, queue.AgainOver(ctx, t, revision, *q, f.key)

@@ -61,8 +61,7 @@ func (n *nodeParts) recoverQueuedTask(ctx context.Context, t records.Task) error
 			if err == nil {
 				if after, again := backlog.Again(task.Queue, t.Queue.Attempts, codeOf(out)); again {
 					p, _, _ := backlog.ParseKey(t.Queue.Key)
-					p.Order = n.orders.Order(now, now.Add(after))
-					q.Attempts = t.Queue.Attempts
+					n.waitAgain(&p, q, t.Queue.Attempts, after)
 					n.log.Info().Str("task", t.ID).Int("attempts", q.Attempts).Msg("queued task begins again")
 					return n.records.Queue().Again(ctx, t, *q, p.Key(t.ID))
 				}
@@ -87,7 +86,7 @@ const manySurveyed = 50_000
 
 // recoverQueue counts what waits in the queue.
 func (n *nodeParts) recoverQueue(ctx context.Context) error {
-	n.book = backlog.NewBook()
+	n.book = backlog.NewBook(n.cfg.Clock)
 	if n.sharesQueue() {
 		return n.sweepFetched()
 	}

@@ -7,8 +7,8 @@ import (
 	"troupe/engine"
 )
 
-// longestBackoff bounds the delay before another attempt.
-const longestBackoff = time.Hour
+// LongestBackoff bounds the delay before another attempt.
+const LongestBackoff = time.Hour
 
 // defaultRetryOn are the codes of ends after which a task with several attempts
 // begins again, where the request does not name others.
@@ -33,9 +33,9 @@ func Again(q *engine.Queue, attempts int, code engine.Code) (after time.Duration
 	}
 	after = q.Backoff
 	for range attempts - 1 {
-		if after *= 2; after >= longestBackoff {
+		if after *= 2; after >= LongestBackoff {
 			break
 		}
 	}
-	return min(after, longestBackoff), true
+	return min(after, LongestBackoff), true
 }

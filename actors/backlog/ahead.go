@@ -16,14 +16,15 @@ func (b *Book) Ahead(now time.Time, most int) (all []Found) {
 		next []item
 	}
 	var lines []line
+	at := b.see(now)
 	for name, a := range b.accounts {
-		if now.Before(a.until) {
+		if !at.came(a.until) {
 			continue
 		}
 		l := line{turn: a.turn}
 		for priority := engine.MaxPriority; priority >= 0 && len(l.next) < most; priority-- {
 			if of := a.lanes[Lane{Account: name, Priority: priority}]; of != nil {
-				l.next = append(l.next, of.begin(now, most-len(l.next))...)
+				l.next = append(l.next, of.begin(at, most-len(l.next))...)
 			}
 		}
 		if len(l.next) > 0 {
@@ -35,7 +36,7 @@ func (b *Book) Ahead(now time.Time, most int) (all []Found) {
 		before := len(all)
 		for _, l := range lines {
 			if i < len(l.next) && len(all) < most {
-				all = append(all, Found{l.next[i].key, l.next[i].bytes})
+				all = append(all, Found{Key: l.next[i].key, Size: l.next[i].bytes})
 			}
 		}
 		if len(all) == before {
@@ -46,9 +47,9 @@ func (b *Book) Ahead(now time.Time, most int) (all []Found) {
 }
 
 // begin returns the first tasks of the window, as far as they may begin now.
-func (l *lane) begin(now time.Time, most int) []item {
+func (l *lane) begin(at moment, most int) []item {
 	for n, it := range l.window {
-		if p, _, valid := ParseKey(it.key); n == most || valid && p.At().After(now) {
+		if n == most || !at.mayBegin(it) {
 			return l.window[:n]
 		}
 	}

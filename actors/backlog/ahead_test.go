@@ -15,7 +15,7 @@ import (
 func TestAhead(t *testing.T) {
 	for seed := range uint64(200) {
 		r, now := rand.New(rand.NewPCG(seed, 3)), time.UnixMilli(1795449031000)
-		b, clock := backlog.NewBook(), &backlog.Clock{}
+		b, clock := backlog.NewBook(nil), &backlog.Clock{}
 		for i := range 1 + r.IntN(40) {
 			p := backlog.Place{Lane: backlog.Lane{Account: fmt.Sprint("a", r.IntN(3)), Priority: r.IntN(3)}}
 			p.Order = clock.Order(now, now.Add(time.Duration(r.IntN(3)-1)*time.Second)) // of some the time has not come

@@ -91,7 +91,7 @@ func TestOtherIdentifiersHaveNoPlace(t *testing.T) {
 // TestTwoAccounts: of an account with 50,000 tasks and one with ten, the ten begin
 // among the first twenty.
 func TestTwoAccounts(t *testing.T) {
-	b, now := NewBook(), time.Now()
+	b, now := NewBook(nil), time.Now()
 	var c Clock
 	add := func(account string, n int) {
 		lane := LaneFor(account, &engine.Queue{Priority: engine.DefaultPriority})
@@ -113,7 +113,7 @@ func TestTwoAccounts(t *testing.T) {
 			var found []Found
 			for range l.Most {
 				keys++
-				found = append(found, Found{Place{l.Lane, uint64(keys)}.Key(fmt.Sprint("long", keys)), 10})
+				found = append(found, Found{Key: Place{l.Lane, uint64(keys)}.Key(fmt.Sprint("long", keys)), Size: 10})
 			}
 			b.Loaded(l, found, false)
 		}
@@ -139,7 +139,7 @@ func TestTwoAccounts(t *testing.T) {
 
 // TestBookIsSmall: what is in memory does not grow with the tasks that wait.
 func TestBookIsSmall(t *testing.T) {
-	b, now := NewBook(), time.Now()
+	b, now := NewBook(nil), time.Now()
 	var c Clock
 	lane := LaneFor("a", &engine.Queue{Priority: 1})
 	for i := range 100_000 {
@@ -156,7 +156,7 @@ func TestBookIsSmall(t *testing.T) {
 }
 
 func TestPosition(t *testing.T) {
-	b, now := NewBook(), time.Now()
+	b, now := NewBook(nil), time.Now()
 	var c Clock
 	numbers := map[string]uint64{}
 	places := map[string]Place{}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"troupe/clock"
 	"troupe/engine"
 )
 
@@ -15,6 +16,9 @@ type Book struct {
 	running  map[string]Place // by task
 	waiting  int
 	turn     uint64
+	clock    *clock.Clock
+	showed   time.Time // the wall clock, when it was looked at last
+	soonest  time.Time // no task begins earlier that may not yet, see [Book.NextAt]; zero: unknown
 }
 
 // account is what waits for one account.
@@ -22,9 +26,9 @@ type account struct {
 	turn    uint64 // the lowest is next
 	lanes   map[Lane]*lane
 	groups  map[string]int       // tasks of a group that run
-	paused  map[string]time.Time // groups of which nothing runs before a time
+	paused  map[string]clock.Due // groups of which nothing runs before a time
 	running int
-	until   time.Time // nothing of it runs before
+	until   clock.Due // nothing of it runs before
 	waiting [engine.MaxPriority + 1]int
 	bytes   int64
 	// first and next are numbers of tasks of a priority: about that of the first one
@@ -35,9 +39,9 @@ type account struct {
 	starts      int
 }
 
-// NewBook makes an empty book.
-func NewBook() *Book {
-	return &Book{accounts: map[string]*account{}, running: map[string]Place{}}
+// NewBook makes an empty book, over a wall clock.
+func NewBook(c *clock.Clock) *Book {
+	return &Book{accounts: map[string]*account{}, running: map[string]Place{}, clock: c}
 }
 
 func (b *Book) account(name string) *account {
@@ -156,7 +160,8 @@ func (b *Book) Added(p Place, task string, bytes, counted int64) {
 		if l := a.lanes[p.Lane]; l != nil {
 			key := p.Key(task)
 			delete(l.adding, key)
-			l.insert(item{key, bytes})
+			l.insert(item{key: key, bytes: bytes})
+			b.note(p.At())
 			b.count(a, p, 0, bytes-counted)
 		}
 	}
@@ -195,8 +200,9 @@ func (b *Book) Wants() (all []Load) {
 
 // Found is a key that was read, with the size of its value.
 type Found struct {
-	Key  string
-	Size int64
+	Key    string
+	Size   int64
+	Begins *clock.Due // when its task may begin, where the key does not say it
 }
 
 // Loaded takes in the keys that were asked for. Without them, after a failure, they
@@ -205,6 +211,7 @@ func (b *Book) Loaded(m Load, keys []Found, failed bool) {
 	if a := b.accounts[m.Lane.Account]; a != nil {
 		if l := a.lanes[m.Lane]; l != nil {
 			l.loaded(m, keys, failed)
+			b.soonest = time.Time{}
 			b.tidy(m.Lane.Account, m.Lane)
 		}
 	}
@@ -214,18 +221,19 @@ func (b *Book) Loaded(m Load, keys []Found, failed bool) {
 func (b *Book) Next(now time.Time) (p Place, task string, ok bool) {
 	var best *account
 	var from *lane
+	at := b.see(now)
 	for _, a := range b.accounts {
-		if best != nil && a.turn > best.turn || now.Before(a.until) {
+		if best != nil && a.turn > best.turn || !at.came(a.until) {
 			continue
 		}
-		if l := a.next1(now); l != nil {
+		if l := a.next1(at); l != nil {
 			best, from = a, l
 		}
 	}
 	if best == nil {
 		return p, "", false
 	}
-	it := from.take(now)
+	it := from.take(at)
 	p, task, ok = ParseKey(it.key)
 	b.turn++
 	best.turn = b.turn
@@ -242,13 +250,13 @@ func (b *Book) Next(now time.Time) (p Place, task string, ok bool) {
 }
 
 // next1 is the lane with the account's next task; nil: there is none that may begin.
-func (a *account) next1(now time.Time) (best *lane) {
+func (a *account) next1(at moment) (best *lane) {
 	var first string
 	for id, l := range a.lanes {
-		if id.Group != "" && (a.groups[id.Group] >= id.Concurrency || now.Before(a.paused[id.Group])) {
+		if id.Group != "" && (a.groups[id.Group] >= id.Concurrency || !at.came(a.paused[id.Group])) {
 			continue
 		}
-		it, ok := l.head(now)
+		it, ok := l.head(at)
 		if !ok {
 			continue
 		}
@@ -295,36 +303,37 @@ func (b *Book) Ended(task string) {
 }
 
 // PutBack returns a task that was taken and has not begun to its place, until a time.
-func (b *Book) PutBack(task string, bytes int64, until time.Time) {
+func (b *Book) PutBack(task string, bytes int64, until clock.Due) {
 	p, was := b.running[task]
 	if !was {
 		return
 	}
 	a := b.account(p.Account)
 	l := a.lane(p.Lane, true)
-	l.held = append(l.held, heldItem{item{p.Key(task), bytes}, until})
+	l.held = append(l.held, heldItem{item{key: p.Key(task), bytes: bytes}, until})
+	b.soonest = time.Time{}
 	slices.SortFunc(l.held, func(x, y heldItem) int { return compare(x.key, y.key) })
 	b.count(a, p, 1, bytes)
 	b.Ended(task)
 }
 
 // Pause lets nothing of an account begin before a time.
-func (b *Book) Pause(name string, until time.Time) {
-	if a := b.accounts[name]; a != nil && until.After(a.until) {
-		a.until = until
+func (b *Book) Pause(name string, until clock.Due, now time.Time) {
+	if a := b.accounts[name]; a != nil && b.clock.Left(until, now) > b.clock.Left(a.until, now) {
+		a.until, b.soonest = until, time.Time{}
 	}
 }
 
 // PauseGroup lets nothing of the group of a lane begin before a time.
-func (b *Book) PauseGroup(of Lane, until time.Time) {
+func (b *Book) PauseGroup(of Lane, until clock.Due) {
 	a := b.accounts[of.Account]
 	if a == nil || of.Group == "" {
 		return
 	}
 	if a.paused == nil {
-		a.paused = map[string]time.Time{}
+		a.paused = map[string]clock.Due{}
 	}
-	a.paused[of.Group] = until
+	a.paused[of.Group], b.soonest = until, time.Time{}
 }
 
 // Remove takes a waiting task out, which is about to be deleted. [Book.Removed] must
@@ -363,34 +372,4 @@ func (b *Book) Forget(name string) {
 			delete(b.running, task)
 		}
 	}
-}
-
-// NextAt is when the first task may begin that may not yet; zero: there is none.
-func (b *Book) NextAt(now time.Time) (at time.Time) {
-	earlier := func(t time.Time) {
-		if t.After(now) && (at.IsZero() || t.Before(at)) {
-			at = t
-		}
-	}
-	for _, a := range b.accounts {
-		if len(a.lanes) > 0 {
-			earlier(a.until)
-		}
-		for group, until := range a.paused {
-			if earlier(until); !until.After(now) {
-				delete(a.paused, group)
-			}
-		}
-		for _, l := range a.lanes {
-			if len(l.window) > 0 {
-				if p, _, ok := ParseKey(l.window[0].key); ok {
-					earlier(p.At())
-				}
-			}
-			for _, h := range l.held {
-				earlier(h.until)
-			}
-		}
-	}
-	return at
 }

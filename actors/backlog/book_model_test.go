@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"troupe/clock"
 	"troupe/engine"
 )
 
@@ -52,7 +53,7 @@ func (m *model) ask() {
 			}
 		}) {
 			if len(keys) < l.Most {
-				keys = append(keys, Found{key, 10})
+				keys = append(keys, Found{Key: key, Size: 10})
 			}
 		}
 		m.loads = append(m.loads, loading{l, keys})
@@ -132,7 +133,7 @@ func pick(t *rapid.T, all *[]waiter, what string) (waiter, bool) {
 // late, the book gives the same tasks in the same order as a list of all of them.
 func TestBookIsTheQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &model{book: NewBook(), now: time.UnixMilli(1_800_000_000_000), disk: map[string]bool{}, paused: map[string]time.Time{}}
+		m := &model{book: NewBook(nil), now: time.UnixMilli(1_800_000_000_000), disk: map[string]bool{}, paused: map[string]time.Time{}}
 		add := func(n int) {
 			account := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "account")
 			q := &engine.Queue{Priority: rapid.SampledFrom([]int{0, 5, 9}).Draw(t, "priority"), Concurrency: 1}
@@ -224,7 +225,7 @@ func TestBookIsTheQueue(t *testing.T) {
 				if w, ok := pick(t, &m.running, "back"); ok {
 					m.disk[w.place.Key(w.task)] = true
 					w.until = m.now.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "until")) * time.Millisecond)
-					m.book.PutBack(w.task, 10, w.until)
+					m.book.PutBack(w.task, 10, (*clock.Clock)(nil).Stored(w.until))
 					m.waiting = append(m.waiting, w)
 				}
 			},
@@ -232,7 +233,7 @@ func TestBookIsTheQueue(t *testing.T) {
 				if len(m.waiting) > 0 {
 					p := m.waiting[rapid.IntRange(0, len(m.waiting)-1).Draw(t, "whose")].place
 					until := m.now.Add(time.Duration(rapid.IntRange(0, 40).Draw(t, "until")) * time.Millisecond)
-					if m.book.PauseGroup(p.Lane, until); p.Group != "" {
+					if m.book.PauseGroup(p.Lane, (*clock.Clock)(nil).Stored(until)); p.Group != "" {
 						m.paused[p.Account+p.Group] = until
 					}
 					if at := m.book.NextAt(m.now); p.Group != "" && until.After(m.now) && (at.IsZero() || at.After(until)) {

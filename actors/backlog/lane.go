@@ -3,7 +3,8 @@ package backlog
 import (
 	"slices"
 	"strings"
-	"time"
+
+	"troupe/clock"
 )
 
 // maxWindow is how many keys of a lane are read at once, and about how many are kept. An
@@ -26,11 +27,14 @@ const maxHeld = 64
 type item struct {
 	key   string
 	bytes int64
+	// begins is when it may begin, where that is not what its key says: the wall clock was
+	// set back since the key was made. Nil: the key says it.
+	begins *clock.Due
 }
 
 type heldItem struct {
 	item
-	until time.Time
+	until clock.Due
 }
 
 // lane is the beginning of a line of tasks.
@@ -41,6 +45,7 @@ type lane struct {
 	whole  bool
 	held   []heldItem // were taken and put back, by key
 
+	moved   bool            // a key of the window, or of late, does not say when its task begins
 	adding  map[string]bool // keys that are being written
 	loading bool
 	late    []item          // were added while keys were being read
@@ -66,6 +71,7 @@ func (l *lane) insert(it item) {
 }
 
 func (l *lane) put(it item) {
+	l.moved = l.moved || it.begins != nil
 	at, there := slices.BinarySearchFunc(l.window, it.key, func(o item, key string) int { return compare(o.key, key) })
 	if !there {
 		l.window = slices.Insert(l.window, at, it)
@@ -88,7 +94,7 @@ func (l *lane) loaded(m Load, keys []Found, failed bool) {
 		for _, k := range keys {
 			l.cursor = max(l.cursor, k.Key)
 			if !l.gone[k.Key] && !l.adding[k.Key] {
-				l.put(item{k.Key, k.Size})
+				l.put(item{k.Key, k.Size, k.Begins})
 			}
 		}
 		l.whole = len(keys) < m.Most
@@ -105,29 +111,33 @@ func (l *lane) loaded(m Load, keys []Found, failed bool) {
 }
 
 // head is the task that would be next; false: none may begin now.
-func (l *lane) head(now time.Time) (it item, ok bool) {
+func (l *lane) head(at moment) (it item, ok bool) {
 	for _, h := range l.held {
-		if !now.Before(h.until) {
+		if at.came(h.until) {
 			it, ok = h.item, true
 			break
 		}
 	}
-	if len(l.held) >= maxHeld || len(l.window) == 0 {
+	if len(l.held) >= maxHeld {
 		return it, ok
 	}
-	first := l.window[0]
-	if ok && it.key < first.key {
-		return it, true
+	for _, first := range l.window {
+		if ok && it.key < first.key {
+			return it, true
+		}
+		if at.mayBegin(first) {
+			return first, true
+		}
+		if !l.moved { // then those behind it begin later
+			break
+		}
 	}
-	if p, _, valid := ParseKey(first.key); valid && p.At().After(now) {
-		return it, ok
-	}
-	return first, true
+	return it, ok
 }
 
 // take removes and returns the head.
-func (l *lane) take(now time.Time) item {
-	it, _ := l.head(now)
+func (l *lane) take(at moment) item {
+	it, _ := l.head(at)
 	l.drop(it.key)
 	return it
 }
@@ -135,6 +145,7 @@ func (l *lane) take(now time.Time) item {
 func (l *lane) drop(key string) {
 	l.window = slices.DeleteFunc(l.window, func(o item) bool { return o.key == key })
 	l.held = slices.DeleteFunc(l.held, func(o heldItem) bool { return o.key == key })
+	l.moved = l.moved && len(l.window) > 0
 }
 
 // remove drops a key that is about to be deleted.

@@ -32,8 +32,31 @@ type Queued struct {
 	Batch    *api.BatchRef   `json:"batch,omitempty"`   // that it is the task of; nil: none
 
 	Schedule *api.ScheduleRef `json:"schedule,omitempty"` // that it is a run of; nil: none
+	Pause    *QueuedPause     `json:"pause,omitempty"`    // before its next attempt; nil: there was none
 
 	small bool // it was read, and its record has all of it: see [persistence.ValueStore.GetSmall]
+}
+
+// QueuedPause is how long a task waits for its next attempt.
+type QueuedPause struct {
+	Since time.Time     `json:"since"`
+	For   time.Duration `json:"for"`
+}
+
+// Wait is how long a task waits from when on, where its place says no more than that. False:
+// its place alone says when it may begin.
+func (q *Queued) Wait() (since time.Time, d time.Duration, ok bool) {
+	switch {
+	case q.Pause != nil:
+		return q.Pause.Since, q.Pause.For, true
+	case q.Attempts > 0: // an earlier version has written it
+		return since, 0, false
+	}
+	t, err := q.Parse()
+	if err != nil || !t.Queue.StartAfter.At.IsZero() {
+		return since, 0, false
+	}
+	return q.Asked, t.Queue.StartAfter.In, true
 }
 
 // QueuedKey is the idempotency key of a queued task, with the record that is written

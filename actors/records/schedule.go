@@ -36,6 +36,8 @@ type ScheduleState struct {
 	Claim   *ScheduleClaim `json:"claim,omitempty"`
 	Waiting []ScheduleDue  `json:"waiting,omitempty"` // times whose runs wait for the one before
 	Open    time.Time      `json:"open,omitzero"`     // the planned time of the run that may go on
+	Every   time.Duration  `json:"every,omitempty"`   // between two times of an interval
+	Anchor  time.Time      `json:"anchor,omitzero"`   // one of those times
 }
 
 // ScheduleDue is a time that is to have a run.
