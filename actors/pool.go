@@ -212,7 +212,7 @@ func (p *pool) onListWorkers(ctx actor.Context, m *api.ListWorkers) {
 			all = append(all, info)
 		}
 	}
-	ctx.Respond(&api.Workers{Workers: all})
+	ctx.Respond(&api.Workers{Workers: all, Sessions: p.scheduler.SessionsHere(m.Account.ID)})
 }
 
 // publish makes pool's numbers readable without a message to it.

@@ -69,10 +69,11 @@ type planLimits struct {
 	AsyncTimeout int64  `json:"asyncTimeout"`
 	Sessions     bool   `json:"sessions"`
 	Reserved     int    `json:"reservedWorkers"`
-	Bytes        *int64 `json:"storageBytes"` // null: no limit
-	Files        *int   `json:"storageFiles"` // null: no limit
-	QueueTasks   int    `json:"queueTasks"`   // 0: no queue
-	QueueBytes   *int64 `json:"queueBytes"`   // null: no limit
+	ReservedHere int    `json:"reservedWorkersHere"` // by the plan, and by the workers that there are
+	Bytes        *int64 `json:"storageBytes"`        // null: no limit
+	Files        *int   `json:"storageFiles"`        // null: no limit
+	QueueTasks   int    `json:"queueTasks"`          // 0: no queue
+	QueueBytes   *int64 `json:"queueBytes"`          // null: no limit
 }
 
 // usage tells an account what it may use and what it has used.
@@ -99,7 +100,7 @@ func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *a
 	a := used{
 		Success: true, Plan: account.Plan, Used: today, Held: held, Account: account.Name, Operator: account.Operator, Proxies: s.proxies(account),
 		Reset:  s.cfg.Counts.Reset(now).UTC().Format(time.RFC3339),
-		Limits: planLimits{nil, engine.Millis(l.Sync), engine.Millis(l.Async), l.Sessions, l.Reserved, nil, nil, l.QueueTasks, nil},
+		Limits: planLimits{nil, engine.Millis(l.Sync), engine.Millis(l.Async), l.Sessions, l.Reserved, min(l.Reserved, found.Sessions), nil, nil, l.QueueTasks, nil},
 	}
 	if l.TasksPerDay > 0 {
 		left := max(l.TasksPerDay-today, 0)

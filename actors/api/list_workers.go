@@ -11,6 +11,9 @@ func (*ListWorkers) reply(*Workers) {}
 // then the others as they were added, node by node.
 type Workers struct {
 	Workers []WorkerInfo `json:"Workers"`
+	// Sessions is how many of them sessions of the account may hold, whatever its plan
+	// says. Zero in an answer for the operator, and from nodes of earlier releases.
+	Sessions int `json:"Sessions,omitempty"`
 }
 
 var _ = define(definition[ListWorkers, Workers]{
@@ -20,6 +23,7 @@ var _ = define(definition[ListWorkers, Workers]{
 			all := &Workers{Workers: []WorkerInfo{}}
 			for _, p := range parts {
 				all.Workers = append(all.Workers, p.reply.Workers...)
+				all.Sessions += p.reply.Sessions
 			}
 			return all
 		},

@@ -96,6 +96,16 @@ func (r *Roster) MayOpenSession(account string, limits engine.Limits, perMil int
 // hold.
 func (r *Roster) SharedLimit(perMil int) int { return max(1, r.shared*perMil/1000) }
 
+// SessionsHere is how many workers of this node the sessions of an account may hold: its
+// own, and its part of the shared ones.
+func (r *Scheduler) SessionsHere(account string) int {
+	n := r.Owned[account]
+	if r.shared > 0 {
+		n += r.SharedLimit(r.SharePerMil)
+	}
+	return n
+}
+
 // Overridable finds the worker that the account's override takes over: a reserved
 // one, else any that the account holds.
 func (r *Roster) Overridable(account string) *Slot {

@@ -1,19 +1,21 @@
 // Usage: what the plan allows, and what of it is used.
 
 import { get } from "./api.js";
-import { failed, fill, h } from "./dom.js";
+import { failed, fill, h, loading } from "./dom.js";
 import { clock, coarse, until } from "./format.js";
 
 export function draw(main, { signal }) {
   const said = h("div");
-  const place = h("div", { class: "usage" });
+  const place = h("div", { class: "usage" }, loading("usage").element);
   fill(main, h("div", { class: "head" }, h("h1", {}, "Usage")), said, place);
   const update = async () => {
     try {
       fill(place, usage(await get("/v1/usage", { signal })));
       failed(said);
     } catch (err) {
-      if (err.name !== "AbortError") failed(said, err);
+      if (err.name === "AbortError") return;
+      place.querySelector(".loading")?.remove();
+      failed(said, err);
     }
   };
   const timer = setInterval(update, 10_000);
@@ -27,13 +29,13 @@ function usage(u) {
   return [
     h("div", { class: "sheet pad gauge" }, gauge("tasks", "Tasks today", u.usedToday, l.tasksPerDay),
       h("p", { class: "soft small" }, l.tasksPerDay == null ? "This plan has no daily limit. " : `${u.remainingToday} left. `, `The day ends at ${clock(u.resetAt)} (${until(u.resetAt)}). Days are in UTC.`)),
-    h("div", { class: "sheet pad gauge" }, gauge("held", "Workers held by sessions", u.reservedWorkers, l.sessions ? l.reservedWorkers : 0),
+    h("div", { class: "sheet pad gauge" }, gauge("held", "Workers held by sessions", u.reservedWorkers, l.sessions ? l.reservedWorkersHere : 0),
       h("p", { class: "soft small" }, l.sessions ? "A session keeps a browser for your next request, until you close it or do not use it for some time." : "The plans Standard and Pro include sessions.")),
     h("section", { class: "sheet pad" }, h("h2", {}, `Plan ${u.plan}`), h("dl", { class: "facts" },
       h("dt", {}, "Tasks a day"), h("dd", {}, l.tasksPerDay ?? "no limit"),
       h("dt", {}, "Synchronous tasks"), h("dd", {}, some(l.syncTimeout)),
       h("dt", {}, "Asynchronous tasks"), h("dd", {}, some(l.asyncTimeout)),
-      h("dt", {}, "Sessions"), h("dd", {}, l.sessions ? `yes, ${l.reservedWorkers} at once` : "not in this plan"),
+      h("dt", {}, "Sessions"), h("dd", {}, l.sessions ? `yes, ${l.reservedWorkers} at once${l.reservedWorkersHere < l.reservedWorkers ? ` by the plan, ${l.reservedWorkersHere} with the workers of this service` : ""}` : "not in this plan"),
       h("dt", {}, "Stored files"), h("dd", {}, `${u.storage.files}${l.storageFiles == null ? "" : ` of ${l.storageFiles}`}, ${mebi(u.storage.bytes)}${l.storageBytes == null ? "" : ` of ${mebi(l.storageBytes)}`}`))),
   ];
 }
