@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -166,9 +169,49 @@ func TestWebPage(t *testing.T) {
 			w.shows(t, name)
 		})
 	}
+	t.Run("gone", func(t *testing.T) { t.Parallel(); goneAndBack(t, w) })
 	t.Run("programs", func(t *testing.T) { t.Parallel(); programs(t, w) })
 	t.Run("axe", func(t *testing.T) { t.Parallel(); axe(t, w) })
 	t.Run("operator", func(t *testing.T) { t.Parallel(); operates(t, w, "#drain-service") })
+}
+
+// goneAndBack takes the service away from a page before it has loaded a view. The view
+// says so under its own name, and comes by itself when the service is back.
+func goneAndBack(t *testing.T, w *web) {
+	service, err := url.Parse(w.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gone atomic.Bool
+	way := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(service)
+		r.Out.Header.Del("Origin")
+	}}
+	proxy := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/test/back":
+			gone.Store(false)
+		case gone.Load():
+			panic(http.ErrAbortHandler)
+		case r.URL.Path == "/test/gone":
+			gone.Store(true)
+		default:
+			way.ServeHTTP(rw, r)
+		}
+	}))
+	defer proxy.Close()
+	defer proxy.CloseClientConnections()
+	list := w.fill.Replace(`{{ada}},{"evaluate":"await fetch('/test/gone')"},
+		{"click":"nav a[data-view=profiles]"},{"waitForElement":"#try-again"},
+		{"evaluate":"return [document.querySelector('h1').textContent, document.title, document.querySelectorAll('.worker').length]","options":{"save":"gone"}},
+		{"click":"#try-again"},{"waitForElement":"//*[@id='said'][contains(.,'does not answer')]"},
+		{"evaluate":"await fetch('/test/back')"},{"waitForElement":"#import-form"},
+		{"evaluate":"return [saved.gone, document.querySelector('h1').textContent, document.querySelectorAll('#try-again').length]"}`)
+	const want = `[["Profiles", "Profiles · Troupe", 0], "Profiles", 0]`
+	var is, wanted any
+	if got := w.plays(t, strings.ReplaceAll(list, w.base, proxy.URL)); json.Unmarshal(got, &is) != nil || json.Unmarshal([]byte(want), &wanted) != nil || !reflect.DeepEqual(is, wanted) {
+		t.Errorf("the page shows %s, want %s", got, want)
+	}
 }
 
 // shows plays a list and looks what the last action of it gives.

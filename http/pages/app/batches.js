@@ -1,7 +1,7 @@
 // Batches and the queue: what waits, how each batch goes, and why items failed.
 
 import { get, post } from "./api.js";
-import { failed, fill, h, rows, say, text } from "./dom.js";
+import { failed, fill, h, loading, rows, say, text } from "./dom.js";
 import { ago, clock, duration, plural, shortID, until } from "./format.js";
 import { kept, shots, stateInto } from "./steps.js";
 
@@ -9,13 +9,13 @@ const every = 2000; // milliseconds between two looks
 
 export function draw(main, { signal, rest }) {
   let chosen = rest[0];
-  const said = h("div"), count = h("p", { class: "soft small", role: "status" });
+  const said = h("div"), count = h("p", { class: "soft small", role: "status" }), wait = loading("batches");
   const none = h("div", { class: "empty", hidden: true }, h("strong", {}, "No batches yet"), "A batch runs a task for each of many items. Start one with ", h("code", {}, "POST /v1/batches"), " or ", h("code", {}, "troupe batch run"), ". ", h("a", { href: "/docs/batches" }, "How batches work"), ".");
   const list = h("ul", { class: "tasks sheet", "aria-label": "Batches, newest first", hidden: true });
   const more = h("button", { class: "plain", hidden: true, onclick: () => ((most = 100), void update()) }, "Show more batches");
   const queue = queueList();
   const detail = h("section", { "aria-label": "The batch" });
-  const pair = h("div", { class: "pair" }, h("div", { class: "stack" }, none, list, more, queue.element), detail);
+  const pair = h("div", { class: "pair" }, h("div", { class: "stack" }, wait.element, none, list, more, queue.element), detail);
   fill(main, h("div", { class: "head" }, h("h1", {}, "Batches"), count), said, pair);
 
   let most = 20, shown, one;
@@ -30,6 +30,7 @@ export function draw(main, { signal, rest }) {
   const update = async () => {
     try {
       const { batches, next } = await get(`/v1/batches?limit=${most}`, { signal });
+      wait.done();
       text(count, plural(batches.filter((b) => b.status === "running").length, "batch", "batches") + " running");
       none.hidden = batches.length > 0;
       list.hidden = batches.length === 0;
@@ -38,7 +39,9 @@ export function draw(main, { signal, rest }) {
       await Promise.all([queue.update(signal), one?.update()]);
       failed(said);
     } catch (err) {
-      if (err.name !== "AbortError") failed(said, err);
+      if (err.name === "AbortError") return;
+      wait.done();
+      failed(said, err);
     }
   };
   main.addEventListener("address", ({ detail: [id] }) => ((chosen = id), choose(), void update()), { signal });
@@ -148,10 +151,11 @@ function failure() {
 
 // queueList shows the tasks that wait, and those that failed for good.
 function queueList() {
-  const waiting = h("ul", { class: "tasks", "aria-label": "Tasks that wait" }), none = h("p", { class: "soft small" }, "No tasks wait.");
-  const element = h("section", { class: "sheet pad", "aria-label": "The queue" }, h("h2", {}, "Queue"), none, waiting);
+  const waiting = h("ul", { class: "tasks", "aria-label": "Tasks that wait" }), none = h("p", { class: "soft small" }), wait = loading("the queue");
+  const element = h("section", { class: "sheet pad", "aria-label": "The queue" }, h("h2", {}, "Queue"), wait.element, none, waiting);
   async function update(signal) {
     const { tasks, next } = await get("/v1/tasks?status=queued&limit=10", { signal });
+    wait.done();
     text(none, tasks.length === 0 ? "No tasks wait." : next ? "More than ten tasks wait. The first:" : `${plural(tasks.length, "task")} waiting:`);
     rows(waiting, tasks, (t) => t.taskId, waits, () => {});
   }

@@ -51,6 +51,15 @@ export function rows(parent, items, key, make, update) {
   }
 }
 
+// loading stands where a list will be, until its first answer: nothing says "none"
+// before that is known. It becomes visible only after a moment, so that quick answers
+// do not flicker. done removes it.
+export function loading(what) {
+  const bones = Array.from({ length: 3 }, () => h("span", { class: "bone", "aria-hidden": "true" }));
+  const element = h("div", { class: "loading sheet", role: "status" }, h("span", { class: "unseen" }, `Loading ${what}…`), bones);
+  return { element, done: () => element.remove() };
+}
+
 // say tells screen readers something that the eye sees by itself.
 export function say(s) {
   document.getElementById("said").textContent = s;

@@ -65,6 +65,7 @@ export function editor(parent, { doc, nonce, schema, check, onChange, onCheck, o
           return said ? marks(v.state, said) : [];
         }, { delay: 300 }),
         keymap.of([{ key: "Mod-Enter", run: () => (onRun(), true) }, ...closeBracketsKeymap, ...completionKeymap, ...defaultKeymap, ...historyKeymap, ...foldKeymap, ...lintKeymap]),
+        EditorView.domEventHandlers({ beforeinput: typed }),
         EditorView.updateListener.of((u) => u.docChanged && onChange(u.state.doc.toString())),
       ],
     }),
@@ -83,6 +84,18 @@ export function editor(parent, { doc, nonce, schema, check, onChange, onCheck, o
     line: (pointer) => view.state.doc.lineAt(range(view.state, pointer).from).number,
     end: () => view.destroy(),
   };
+}
+
+// typed puts typed text in itself. If Chromium did, it would keep the look of a
+// selection that is written over as an inline style, which the page's policy refuses.
+// Composed texts, and those of other sorts of input, stay with the browser.
+function typed(e, view) {
+  if (e.inputType !== "insertText" || e.data == null || e.isComposing || view.composing) return false;
+  const { from, to } = view.state.selection.main;
+  const insert = () => view.state.update(view.state.replaceSelection(e.data), { userEvent: "input.type", scrollIntoView: true });
+  if (!view.state.facet(EditorView.inputHandler).some((handle) => handle(view, from, to, e.data, insert))) view.dispatch(insert());
+  e.preventDefault();
+  return true;
 }
 
 function marks(state, { faults, warnings }) {

@@ -1,7 +1,7 @@
 // Flows: those of the account, and a form to run one.
 
 import { get, token } from "./api.js";
-import { failed, fill, h, say } from "./dom.js";
+import { failed, fill, h, loading, say } from "./dom.js";
 import { clock, plural } from "./format.js";
 import { pretty } from "./recipes.js";
 import { cancelJob, follow, resultPanel, runs, startJob } from "./result.js";
@@ -11,11 +11,11 @@ let job;
 
 export function draw(main, { signal, who, rest }) {
   if (job?.as !== token()) job = undefined;
-  const said = h("div"), list = h("ul", { class: "tasks sheet", "aria-label": "Flows" });
+  const said = h("div"), list = h("ul", { class: "tasks sheet", "aria-label": "Flows", hidden: true }), wait = loading("flows");
   const none = h("div", { class: "empty", hidden: true }, h("strong", {}, "No flows yet"), "A flow is a list of actions with parameters that tasks run by name. Store one with ", h("code", {}, "PUT /v1/flows/{name}"), ". ", h("a", { href: "/docs/flows" }, "How flows work"), ".");
   const detail = h("section", { class: "stack", "aria-label": "The flow" });
   const count = h("p", { class: "soft small", role: "status" });
-  const pair = h("div", { class: "pair" }, h("div", {}, none, list), detail);
+  const pair = h("div", { class: "pair" }, h("div", {}, wait.element, none, list), detail);
   fill(main, h("div", { class: "head" }, h("h1", {}, "Flows"), count), said, pair);
 
   let flows = [], chosen = decoded(rest[0]);
@@ -27,6 +27,7 @@ export function draw(main, { signal, who, rest }) {
   };
   main.addEventListener("address", ({ detail: [name] }) => ((chosen = decoded(name)), show()), { signal });
   get("/v1/flows", { signal }).then((answer) => {
+    wait.done();
     flows = answer.flows;
     none.hidden = flows.length > 0;
     list.hidden = flows.length === 0;
@@ -34,7 +35,7 @@ export function draw(main, { signal, who, rest }) {
     fill(list, flows.map((f) => h("li", {}, h("a", { href: `#/flows/${encodeURIComponent(f.name)}`, "data-flow": f.name },
       h("code", {}, f.name), h("span", { class: "soft" }, f.description ?? ""), h("span", { class: "soft" }, `version ${f.version}`)))));
     show();
-  }, (err) => err.name !== "AbortError" && failed(said, err));
+  }, (err) => err.name !== "AbortError" && (wait.done(), failed(said, err)));
 }
 
 const decoded = (s) => {

@@ -17,14 +17,17 @@ const reasons = {
 const patience = 5; // how often a connection is tried again
 
 // livePicture shows what happens at an object as long as signal lasts and the
-// element is on the screen. secret gives the ticket or link for it.
-export function livePicture(object, { signal, label, secret = () => ticket(object), onEnd }) {
+// element is on the screen. secret gives the ticket or link for it. runs reports
+// whether anything of the account still runs there, where that is known: a refused
+// connection then has its reason. Its methods are again, for the next task or session
+// at the same object, and rest, for the end of one: the last picture stays.
+export function livePicture(object, { signal, label, secret = () => ticket(object), onEnd, runs }) {
   const canvas = h("canvas", { role: "img", "aria-label": label, width: 800, height: 600 });
   const why = h("p", { class: "why" }, "Waiting for the picture…");
   const mark = h("span", { class: "live", hidden: true }, "Live");
   const element = h("div", { class: "picture", "data-frames": "0" }, canvas, why, mark);
   const draw = canvas.getContext("2d");
-  let socket, frames = 0, newest = 0, tries = 0, visible = false, over = false, timer;
+  let socket, frames = 0, newest = 0, tries = 0, visible = false, over = false, resting = false, timer;
 
   // stopped marks the picture as stale: for a moment at its corner, as the next
   // task of a worker often follows at once, then in words over the dimmed picture.
@@ -40,8 +43,33 @@ export function livePicture(object, { signal, label, secret = () => ticket(objec
     if (ended) onEnd?.(sentence);
   };
 
+  // rest says that what was shown has ended. Its last picture stays; without one,
+  // the sentence stands alone.
+  const rest = (sentence) => {
+    disconnect();
+    resting = true;
+    element.dataset.state = frames > 0 ? "rests" : "ended";
+    text(why, sentence);
+    why.hidden = frames > 0;
+    text(mark, sentence);
+    mark.hidden = frames === 0;
+  };
+  // again follows what runs there now.
+  const again = () => {
+    resting = over = false;
+    tries = 0;
+    if (frames > 0) text(mark, "Old picture");
+    if (socket) return;
+    clearTimeout(timer);
+    if (frames === 0) {
+      delete element.dataset.state;
+      text(why, "Waiting for the picture…");
+    }
+    void connect();
+  };
+
   async function connect() {
-    if (socket || over || !visible || document.hidden || signal.aborted) return;
+    if (socket || over || resting || !visible || document.hidden || signal.aborted) return;
     const mine = (socket = { close() {} }); // until the real one is there
     let key;
     try {
@@ -49,8 +77,8 @@ export function livePicture(object, { signal, label, secret = () => ticket(objec
     } catch (err) {
       socket = undefined;
       if (signal.aborted) return;
-      // Nothing of ours runs there (any more), or pictures are not to be had.
-      return stopped(err.message, err instanceof Refused);
+      if (err.status === 404 && runs) return missed();
+      return stopped(err.message, err instanceof Refused); // pictures are not to be had
     }
     if (socket !== mine || signal.aborted) return;
     const address = new URL(`/v1/live/${encodeURIComponent(object)}`, location);
@@ -74,20 +102,37 @@ export function livePicture(object, { signal, label, secret = () => ticket(objec
       }
       draw.drawImage(picture, 0, 0);
       picture.close();
+      element.dataset.frames = String(frames);
+      if (socket !== s) return; // it is over: this is its last picture
       why.hidden = true;
       text(mark, "Live");
       mark.hidden = false;
-      element.dataset.frames = String(frames);
     };
     s.onclose = ({ code, reason }) => {
       if (socket !== s) return;
       socket = undefined;
       // A task and a session never come back, a worker does.
       const once = /^(task|sess)_/.test(object) && ["task_ended", "session_ended"].includes(reason);
+      if (code === 1006 && runs) return missed();
       const final = code === 4000 && (once || ["revoked", "expired", "worker_gone"].includes(reason));
-      stopped(reasons[reason] ?? (code === 1006 ? "No live picture: none of your tasks runs here, or the link is no longer valid." : "The live picture has stopped."), final);
-      if (!final && tries < patience && !signal.aborted) timer = setTimeout(connect, 500 * 2 ** tries++);
+      stopped(reasons[reason] ?? (code === 1006 ? "No live picture: nothing runs here now, or the link is no longer valid." : "The live picture has stopped."), final);
+      if (!final) retry();
     };
+  }
+  // The next task often follows at once: the first time nothing is waited for.
+  function retry() {
+    if (tries >= patience || signal.aborted) return;
+    timer = setTimeout(connect, tries === 0 ? 0 : 250 * 2 ** tries);
+    tries++;
+  }
+  // missed is called when a connection was refused. Mostly a short task was over before
+  // its picture could be opened.
+  function missed() {
+    if (signal.aborted) return;
+    if (!runs()) return rest("The task has ended.");
+    if (tries >= patience) return stopped("The live picture cannot be opened now.", true);
+    tries ||= 1; // it was tried just now
+    retry();
   }
   function disconnect() {
     clearTimeout(timer);
@@ -100,7 +145,7 @@ export function livePicture(object, { signal, label, secret = () => ticket(objec
   seen.observe(element);
   document.addEventListener("visibilitychange", look, { signal });
   signal.addEventListener("abort", () => (seen.disconnect(), disconnect()), { once: true });
-  return element;
+  return Object.assign(element, { again, rest });
 }
 
 async function ticket(object) {

@@ -1,7 +1,7 @@
 // The frame: who is signed in, which view is shown.
 
 import { forget, get, keep, token, Refused } from "./api.js";
-import { failed, fill, h, say, text } from "./dom.js";
+import { failed, fill, h, loading, say, text } from "./dom.js";
 import * as feed from "./feed.js";
 
 const views = {
@@ -21,6 +21,7 @@ const main = document.getElementById("main");
 const bar = document.getElementById("bar");
 let who; // the answer of /v1/usage
 let leaveView;
+let unloaded = false; // the view that the address names could not be loaded
 
 // enter signs in with a token, or says why not.
 async function enter(t) {
@@ -110,8 +111,25 @@ async function show() {
   leaveView?.abort();
   delete main.dataset.view; // nothing is drawn until the next one is loaded
   const mine = (leaveView = new AbortController());
-  const view = await load();
+  const head = () => h("div", { class: "head" }, h("h1", { tabindex: "-1" }, title));
+  // The last view does not stay under the name of this one.
+  const slow = setTimeout(() => fill(main, head(), loading(title.toLowerCase()).element), 150);
+  let view;
+  try {
+    view = await within(patience, load());
+  } catch {
+    if (mine.signal.aborted) return;
+    unloaded = true;
+    const again = h("button", { id: "try-again", onclick: () => void retry() }, "Try again");
+    fill(main, head(), h("div", { class: "sheet pad stack" }, h("p", { class: "error", role: "alert" }, "This view could not be loaded. Is the service running?"), h("div", { class: "tools" }, again)));
+    const timer = setInterval(() => document.hidden || retry(), every);
+    mine.signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+    return;
+  } finally {
+    clearTimeout(slow);
+  }
   if (mine.signal.aborted) return;
+  unloaded = false;
   main.dataset.view = here;
   fill(main);
   view.draw(main, { signal: mine.signal, who, rest });
@@ -121,6 +139,26 @@ async function show() {
   h1?.focus({ preventScroll: true });
   bar.querySelector("nav a[aria-current]").scrollIntoView({ block: "nearest", inline: "center" }); // a phone does not show all of them
   window.scrollTo(0, 0);
+}
+
+const patience = 20_000; // milliseconds for the module of a view
+const every = 3000; // milliseconds between two tries to load one that failed
+
+const within = (ms, promise) => new Promise((done, fail) => {
+  const timer = setTimeout(() => fail(new Error("it takes too long")), ms);
+  promise.then(done, fail).finally(() => clearTimeout(timer));
+});
+
+// retry loads the view that could not be loaded, once the service answers. A browser may
+// keep the failure of a module until the page is loaded anew.
+async function retry() {
+  try {
+    await get("/v1/usage");
+  } catch (err) {
+    return void say(err.message);
+  }
+  if (unloaded) await show();
+  if (unloaded) location.reload();
 }
 
 window.addEventListener("hashchange", show);

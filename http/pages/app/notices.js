@@ -3,7 +3,7 @@
 
 import { get, post, remove } from "./api.js";
 import { confirmed } from "./dialogs.js";
-import { copy, failed, fill, h, rows, say, text } from "./dom.js";
+import { copy, failed, fill, h, loading, rows, say, text } from "./dom.js";
 import { ago, clock, duration, plural, shortID, until } from "./format.js";
 import { stateInto } from "./steps.js";
 
@@ -12,12 +12,12 @@ const every = 3000; // milliseconds between two looks
 export function draw(main, { signal, rest }) {
   let [chosen] = rest;
   const said = h("div"), count = h("p", { class: "soft small", role: "status" });
-  const which = h("select", { id: "notice-status", "aria-label": "Show", onchange: () => ((most = 20), void update()) }, [["ended", "Delivered or given up"], ["waiting", "Waiting"]].map(([v, label]) => h("option", { value: v }, label)));
-  const none = h("div", { class: "empty", hidden: true });
+  const which = h("select", { id: "notice-status", "aria-label": "Show", onchange: () => ((most = 20), void update()) }, [["all", "All"], ["waiting", "Waiting"], ["ended", "Delivered or given up"]].map(([v, label]) => h("option", { value: v }, label)));
+  const none = h("div", { class: "empty", hidden: true }), wait = loading("notices");
   const list = h("ul", { class: "tasks sheet", "aria-label": "Notices", hidden: true });
   const more = h("button", { class: "plain", hidden: true, onclick: () => ((most = 100), void update()) }, "Show more notices");
   const detail = h("section", { "aria-label": "The notice" });
-  const pair = h("div", { class: "pair" }, h("div", { class: "stack" }, which, none, list, more), detail);
+  const pair = h("div", { class: "pair" }, h("div", { class: "stack" }, which, wait.element, none, list, more), detail);
   const others = [endpoints(signal), secret(signal)];
   fill(main, h("div", { class: "head" }, h("h1", {}, "Notices"), count), said, pair, others.map((o) => o.element));
 
@@ -30,10 +30,21 @@ export function draw(main, { signal, rest }) {
     one = chosen ? noticeDetail(chosen, signal, () => void update()) : undefined;
     fill(detail, one ? one.element : h("p", { class: "empty" }, h("strong", {}, "No notice selected"), "Select a notice to see its attempts, and to send it again."));
   };
+  // load asks for the notices that are to be shown, those that wait first.
+  async function load() {
+    const asked = which.value === "all" ? ["waiting", "ended"] : [which.value];
+    const lists = await Promise.all(asked.map((status) => get(`/v1/notices?status=${status}&limit=${most}`, { signal })));
+    const all = new Map(lists.flatMap((l) => l.notices).map((n) => [n.noticeId, n])); // one may have ended in between
+    return {
+      notices: [...all.values()], next: lists.some((l) => l.next),
+      waiting: asked[0] === "waiting" ? `${lists[0].notices.length}${lists[0].next ? " or more" : ""} waiting` : "",
+    };
+  }
   const update = async () => {
     try {
-      const { notices, next } = await get(`/v1/notices?status=${which.value}&limit=${most}`, { signal });
-      text(count, which.value === "waiting" ? `${notices.length}${next ? " or more" : ""} waiting` : "");
+      const { notices, waiting, next } = await load();
+      wait.done();
+      text(count, waiting);
       none.hidden = notices.length > 0;
       list.hidden = notices.length === 0;
       if (!none.hidden) {
@@ -45,7 +56,9 @@ export function draw(main, { signal, rest }) {
       await Promise.all([one?.update(), ...others.map((o) => o.update())]);
       failed(said);
     } catch (err) {
-      if (err.name !== "AbortError") failed(said, err);
+      if (err.name === "AbortError") return;
+      wait.done();
+      failed(said, err);
     }
   };
   main.addEventListener("address", ({ detail: [id] }) => ((chosen = id), choose(), void update()), { signal });
@@ -144,7 +157,7 @@ function attempt(t) {
 
 // endpoints are the receivers of the account, and those that are switched off.
 function endpoints(signal) {
-  const said = h("div"), list = h("ul", { class: "runs", "aria-label": "Endpoints" }), none = h("p", { class: "soft small" }, "No endpoints.");
+  const said = h("div"), list = h("ul", { class: "runs", "aria-label": "Endpoints" }), none = h("p", { class: "soft small", hidden: true }, "No endpoints."), wait = loading("endpoints");
   const url = h("input", { id: "endpoint-url", type: "url", required: true, autocomplete: "off", placeholder: "https://" });
   const boxes = [["end", "each task that ends"], ["failed", "tasks that fail"], ["batch.end", "batches that end"]].map(([v, label]) => {
     const box = h("input", { type: "checkbox", id: `endpoint-${v.replace(".", "-")}`, value: v, checked: v !== "failed" });
@@ -152,7 +165,7 @@ function endpoints(signal) {
   });
   const result = h("input", { type: "checkbox", id: "endpoint-result" });
   const element = h("section", { "aria-label": "Endpoints" }, h("h2", {}, "Endpoints"), h("div", { class: "sheet" },
-    h("div", { class: "pad stack" }, h("p", { class: "soft small" }, "An endpoint gets notices of all asynchronous and queued tasks, and of all batches. It is switched off when nothing has reached it for five days."), said, none, list),
+    h("div", { class: "pad stack" }, h("p", { class: "soft small" }, "An endpoint gets notices of all asynchronous and queued tasks, and of all batches. It is switched off when nothing has reached it for five days."), said, wait.element, none, list),
     h("form", { class: "add stack", onsubmit: (e) => void add(e) }, h("label", { for: "endpoint-url" }, "New endpoint's URL", url),
       h("fieldset", { class: "line" }, h("legend", { class: "small soft" }, "It is told of"), boxes.map(([, label]) => label), h("label", { class: "check" }, result, "with the result")), h("div", { class: "tools" }, h("button", { id: "add-endpoint" }, "Add the endpoint")))));
 
@@ -195,6 +208,7 @@ function endpoints(signal) {
   };
   async function update() {
     const { endpoints: all } = await get("/v1/endpoints", { signal });
+    wait.done();
     none.hidden = all.length > 0;
     rows(list, all, (p) => p.endpointId, one, (e, p) => e.take(p));
   }

@@ -2,7 +2,7 @@
 // the operator; the service looks at that again with each command.
 
 import { Refused, command } from "./api.js";
-import { failed, fill, h, rows, say, text } from "./dom.js";
+import { failed, fill, h, loading, rows, say, text } from "./dom.js";
 import { clock, lasting, plural } from "./format.js";
 import * as feed from "./feed.js";
 import { confirmed, showToken } from "./dialogs.js";
@@ -14,15 +14,18 @@ const planSelect = (id, label, plan) => h("select", { id, "aria-label": label },
 export function draw(main, { signal }) {
   const said = h("div");
   const parts = [service, workers, accounts, tokens].map((make) => make(act));
-  fill(main, h("div", { class: "head" }, h("h1", {}, "Operator")), said, parts.map((p) => p.element));
+  const wait = loading("the service"), all = h("div", { hidden: true }, parts.map((p) => p.element));
+  fill(main, h("div", { class: "head" }, h("h1", {}, "Operator")), said, wait.element, all);
 
   const update = async () => {
     try {
       await Promise.all(parts.map((p) => p.update()));
+      all.hidden = false;
       if (!said.dataset.command) failed(said);
     } catch (err) {
       if (!signal.aborted) failed(said, err);
     }
+    wait.done();
   };
   // act runs a command, says what came of it, and looks at everything again.
   async function act(name, body, done) {

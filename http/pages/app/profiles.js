@@ -3,7 +3,7 @@
 
 import { ask, call, get, Refused, remove } from "./api.js";
 import { confirmed } from "./dialogs.js";
-import { failed, fill, h, rows, say, text } from "./dom.js";
+import { failed, fill, h, loading, rows, say, text } from "./dom.js";
 import { ago, clock, plural, shortID } from "./format.js";
 import { stateInto } from "./steps.js";
 
@@ -11,11 +11,11 @@ const every = 3000; // milliseconds between two looks
 
 export function draw(main, { signal, rest }) {
   let [chosen] = rest.map(decodeURIComponent);
-  const said = h("div"), count = h("p", { class: "soft small", role: "status" });
+  const said = h("div"), count = h("p", { class: "soft small", role: "status" }), wait = loading("profiles");
   const none = h("div", { class: "empty", hidden: true }, h("strong", {}, "No profiles yet"), "A profile keeps cookies and storage of sites between tasks. Name one in a task with ", h("code", {}, '"profile"'), ", or import a file. ", h("a", { href: "/docs/profiles" }, "How profiles work"), ".");
   const list = h("ul", { class: "tasks sheet", "aria-label": "Profiles", hidden: true });
   const detail = h("section", { "aria-label": "The profile" });
-  const pair = h("div", { class: "pair" }, h("div", { class: "stack" }, none, list, importForm(signal, () => void update())), detail);
+  const pair = h("div", { class: "pair" }, h("div", { class: "stack" }, wait.element, none, list, importForm(signal, () => void update())), detail);
   fill(main, h("div", { class: "head" }, h("h1", {}, "Profiles"), count), said, pair);
 
   let shown, one, profiles;
@@ -31,6 +31,7 @@ export function draw(main, { signal, rest }) {
   const update = async () => {
     try {
       ({ profiles } = await get("/v1/profiles", { signal }));
+      wait.done();
       text(count, plural(profiles.length, "profile"));
       none.hidden = profiles.length > 0;
       list.hidden = profiles.length === 0;
@@ -38,7 +39,9 @@ export function draw(main, { signal, rest }) {
       choose();
       failed(said);
     } catch (err) {
-      if (err.name !== "AbortError") failed(said, err);
+      if (err.name === "AbortError") return;
+      wait.done();
+      failed(said, err);
     }
   };
   main.addEventListener("address", ({ detail: [name] }) => ((chosen = name && decodeURIComponent(name)), choose(), void update()), { signal });

@@ -2,7 +2,7 @@
 
 import { get, post, remove } from "./api.js";
 import { confirmed } from "./dialogs.js";
-import { failed, fill, h, rows, say, text } from "./dom.js";
+import { failed, fill, h, loading, rows, say, text } from "./dom.js";
 import { clock, coarse, duration, plural, shortID } from "./format.js";
 import { pretty } from "./recipes.js";
 import { scheduleForm } from "./schedule_form.js";
@@ -14,12 +14,12 @@ const narrow = matchMedia("(max-width: 980px)");
 
 export function draw(main, { signal, rest }) {
   let [chosen, doing] = rest;
-  const said = h("div"), count = h("p", { class: "soft small", role: "status" });
+  const said = h("div"), count = h("p", { class: "soft small", role: "status" }), wait = loading("schedules");
   const none = h("div", { class: "empty", hidden: true }, h("strong", {}, "No schedules yet"), "A schedule runs a task, or a batch, at certain times. ", h("a", { href: "/docs/schedules" }, "How schedules work"), ".");
   const list = h("ul", { class: "tasks sheet", "aria-label": "Schedules", hidden: true });
   const add = h("a", { class: "button end", href: "#/schedules/new", id: "new-schedule" }, "New schedule");
   const detail = h("section", { "aria-label": "The schedule" });
-  const pair = h("div", { class: "pair" }, h("div", {}, none, list), detail);
+  const pair = h("div", { class: "pair" }, h("div", {}, wait.element, none, list), detail);
   fill(main, h("div", { class: "head" }, h("h1", {}, "Schedules"), count, add), said, pair);
 
   let shown, one;
@@ -37,6 +37,7 @@ export function draw(main, { signal, rest }) {
   const update = async () => {
     try {
       const { schedules } = await get("/v1/schedules", { signal });
+      wait.done();
       text(count, `${schedules.filter((s) => s.status === "active").length} active`);
       none.hidden = schedules.length > 0;
       list.hidden = schedules.length === 0;
@@ -44,7 +45,9 @@ export function draw(main, { signal, rest }) {
       await one?.update?.();
       failed(said);
     } catch (err) {
-      if (err.name !== "AbortError") failed(said, err);
+      if (err.name === "AbortError") return;
+      wait.done();
+      failed(said, err);
     }
   };
   main.addEventListener("address", ({ detail: [id, to] }) => (([chosen, doing] = [id, to]), choose(), void update()), { signal });

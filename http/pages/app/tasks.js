@@ -1,7 +1,7 @@
 // Tasks: those that run and the last ones that ended, with their steps.
 
 import { get, remove } from "./api.js";
-import { failed, fill, h, rows, say, text } from "./dom.js";
+import { failed, fill, h, loading, rows, say, text } from "./dom.js";
 import * as feed from "./feed.js";
 import { ago, clock, duration, plural, shortID } from "./format.js";
 import { livePicture } from "./live.js";
@@ -15,15 +15,15 @@ export function draw(main, { signal, rest }) {
   const find = h("input", { type: "search", id: "find", "aria-label": "Search by id, worker, action or error", placeholder: "Search id, worker, action, error" });
   const status = h("select", { id: "status", "aria-label": "Show" },
     [["", "All"], ["running", "Running"], ["complete", "Complete"], ["failed", "Failed or partly failed"]].map(([v, s]) => h("option", { value: v }, s)));
-  const none = h("div", { class: "empty" });
+  const none = h("div", { class: "empty", hidden: true }), wait = loading("tasks");
   const list = h("ul", { class: "tasks sheet", "aria-label": "Tasks, newest first" });
   const detail = h("section", { "aria-label": "The task" });
-  const pair = h("div", { class: "pair" }, h("div", {}, h("div", { class: "filter", role: "search" }, find, status), none, list), detail);
+  const pair = h("div", { class: "pair" }, h("div", {}, h("div", { class: "filter", role: "search" }, find, status), wait.element, none, list), detail);
   const count = h("p", { class: "soft small", role: "status" });
   fill(main, h("div", { class: "head" }, h("h1", {}, "Tasks"), count),
     pair);
 
-  let shown, one;
+  let shown, one, known = false; // known: also the tasks that ended before the feed began
   const choose = () => {
     const t = feed.tasks.get(chosen);
     if (shown !== chosen || !one) {
@@ -40,8 +40,10 @@ export function draw(main, { signal, rest }) {
     const words = find.value.trim().toLowerCase();
     const all = feed.newestFirst();
     const some = all.filter((t) => (!status.value || t.status === status.value || (status.value === "failed" && stands(t) === "partial")) && (!words || haystack(t).includes(words)));
-    text(count, all.length === some.length ? `${all.filter((t) => t.status === "running").length} running` : `${some.length} of ${plural(all.length, "task")}`);
-    none.hidden = some.length > 0;
+    const told = known && feed.link.told;
+    wait.element.hidden = told || all.length > 0;
+    if (told || all.length > 0) text(count, all.length === some.length ? `${all.filter((t) => t.status === "running").length} running` : `${some.length} of ${plural(all.length, "task")}`);
+    none.hidden = some.length > 0 || !wait.element.hidden;
     list.hidden = some.length === 0;
     if (!none.hidden) {
       if (all.length) fill(none, h("strong", {}, "No task matches"), "Change the search or the filter.");
@@ -55,7 +57,7 @@ export function draw(main, { signal, rest }) {
   find.addEventListener("input", update);
   status.addEventListener("change", update);
   feed.onChange(update, signal);
-  void feed.older(signal);
+  void feed.older(signal).then(() => ((known = true), update()));
   const tick = setInterval(update, 5000);
   signal.addEventListener("abort", () => clearInterval(tick), { once: true });
   update();
@@ -112,7 +114,7 @@ function taskDetail(id, signal) {
       if (err.name !== "AbortError") text(loading, err.status === 404 ? "This task does not exist, or is too old to be listed." : err.message);
     }
   }
-  let picture;
+  let picture, rested;
   const show = (t, asked) => {
     if (!t) return void (asked && stored());
     if (!live.isConnected) fill(element, live);
@@ -133,11 +135,9 @@ function taskDetail(id, signal) {
     pictures.show(t.pictures ?? []);
     pictures.list.parentElement.hidden = !t.pictures?.length;
     const moves = t.status === "running" && feed.link.live;
-    if (moves && !picture) fill(place, (picture = livePicture(id, { signal: both, label: "Live picture of the task" })));
-    if (!moves && picture) {
-      picture = undefined;
-      fill(place);
-    }
+    if (moves && !picture) fill(place, (picture = livePicture(id, { signal: both, label: "Live picture of the task", runs: () => feed.tasks.get(id)?.status === "running" })));
+    if (picture && !moves && !rested) picture.rest("The task has ended.");
+    rested = !moves;
   };
   return { element, show, end: () => ended.abort() };
 }

@@ -2,7 +2,7 @@
 // yours.
 
 import { get } from "./api.js";
-import { fill, h, rows, text } from "./dom.js";
+import { fill, h, loading, rows, text } from "./dom.js";
 import * as feed from "./feed.js";
 import { clock, lasting, shortID } from "./format.js";
 import { livePicture } from "./live.js";
@@ -18,11 +18,11 @@ export function stateOf(w) {
 
 export function draw(main, { signal, who }) {
   const count = h("p", { class: "soft small", id: "count", role: "status" });
-  const none = h("p", { class: "empty" });
+  const none = h("p", { class: "empty", hidden: true }), wait = loading("workers");
   const drained = h("p", { class: "note", id: "drained", role: "status", hidden: true }, "The service is drained: it takes no new tasks until the operator resumes it.");
   const list = h("div", { class: "workers" });
   const shared = links({ signal });
-  fill(main, h("div", { class: "head" }, h("h1", {}, "Workers"), count), drained, none, list, shared.section);
+  fill(main, h("div", { class: "head" }, h("h1", {}, "Workers"), count), drained, wait.element, none, list, shared.section);
 
   // Nothing in the feed says that the whole service is drained.
   const look = async () => {
@@ -38,10 +38,11 @@ export function draw(main, { signal, who }) {
     const by = {};
     for (const w of all) by[stateOf(w)[1]] = (by[stateOf(w)[1]] ?? 0) + 1;
     text(count, Object.entries(by).map(([s, n]) => `${n} ${s.toLowerCase()}`).join(" · "));
-    none.hidden = all.length > 0;
+    const told = feed.link.told || all.length > 0;
+    wait.element.hidden = told;
+    none.hidden = all.length > 0 || !told;
     if (!none.hidden) {
-      if (!feed.link.told) fill(none, "Loading workers…");
-      else fill(none, h("strong", {}, "Your account has no workers"), "The operator can start the service with workers (", h("code", {}, "--workers"), ") or add one with ", h("code", {}, "troupe worker add"), ".");
+      fill(none, h("strong", {}, "Your account has no workers"), "The operator can start the service with workers (", h("code", {}, "--workers"), ") or add one with ", h("code", {}, "troupe worker add"), ".");
     }
     rows(list, all, (w) => w.workerId, (w) => card(w, { who, signal, onShare: shared.update }), (e, w) => e.take(w, !drained.hidden));
   };
@@ -62,21 +63,22 @@ function card(first, { who, signal, onShare }) {
   const place = h("div", { class: "place" });
   const element = h("article", { class: "worker sheet", "data-worker": first.workerName, "aria-label": first.workerName },
     h("div", { class: "top" }, name, state), place, h("div", { class: "under" }, what, since, tools));
-  let ended, shown;
+  const ended = new AbortController();
+  let picture, shown;
 
-  // watch shows the picture of what runs now; another task is another picture.
+  // watch shows the picture of what runs now. The last one of a task that has ended
+  // stays until the next begins.
   const watch = (w) => {
-    const runs = w.taskId ?? w.sessionId;
-    const object = runs && feed.link.live && w.state !== "offline" ? runs : undefined;
+    const object = feed.link.live && w.state !== "offline" ? w.taskId ?? w.sessionId : undefined;
     if (object === shown) return;
-    ended?.abort();
+    const was = shown;
     shown = object;
-    ended = new AbortController();
-    if (object) fill(place, livePicture(w.workerId, { signal: AbortSignal.any([ended.signal, signal]), label: `Live picture of ${w.workerName}` }));
-    else fill(place);
+    if (object && picture) picture.again();
+    else if (object) fill(place, (picture = livePicture(w.workerId, { signal: AbortSignal.any([ended.signal, signal]), label: `Live picture of ${w.workerName}`, runs: () => shown !== undefined })));
+    else picture.rest(was.startsWith("sess_") ? "The session has ended." : "The task has ended.");
     fill(tools, object && h("button", { class: "plain", onclick: () => share(w.workerId, w.workerName, onShare) }, "Share", h("span", { class: "unseen" }, ` the live picture of ${w.workerName}`)));
   };
-  element.addEventListener("gone", () => ended?.abort());
+  element.addEventListener("gone", () => ended.abort());
   element.take = (w, drained) => {
     const [is, said] = stateOf(w);
     state.dataset.is = is;
