@@ -40,6 +40,8 @@ func (s *slowStore) Delete(ctx context.Context, key string, revision *uint64, du
 	return s.Store.Delete(ctx, key, revision, durable)
 }
 
+// Promise: An asynchronous start is acknowledged when the task is on the disk
+// (docs/api.md#asynchronous-tasks).
 func TestAsyncTaskIsOnDiskBeforeItIsPlayedOrAcknowledged(t *testing.T) {
 	store := &slowStore{Store: persistence.NewMemory()}
 	store.takes.Store(int64(time.Second))

@@ -13,6 +13,7 @@ import (
 	"troupe/testkit"
 )
 
+// Promise: The daily limit is exact (docs/api.md#usage).
 func TestDailyLimitIsExact(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 4}, func(t *testing.T, k *testkit.Kit) {
 		free := testkit.Account("carl", engine.Free)

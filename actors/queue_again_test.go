@@ -17,6 +17,7 @@ import (
 	"troupe/testkit"
 )
 
+// Promise: At most `concurrency` tasks of a group run at once (docs/queue.md#options).
 func TestQueueGroups(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 5, Engine: takes(time.Minute)}, func(t *testing.T, k *testkit.Kit) {
 		group := map[string]bool{}
@@ -51,6 +52,9 @@ func TestQueueGroups(t *testing.T) {
 }
 
 // TestQueueTriesAgain: another attempt after what retryOn names, with a growing pause.
+//
+// Promise: A task begins again only after the ends that `retryOn` names, and at most
+// `attempts` times (docs/queue.md#options).
 func TestQueueTriesAgain(t *testing.T) {
 	fails := func(c engine.Code) testkit.Script {
 		return testkit.Script{Outcome: &engine.Outcome{End: engine.EndStopped, Failures: []engine.Failure{{Code: c, Text: "it failed"}}}}
@@ -158,6 +162,8 @@ func TestImportWaitsForTheQueue(t *testing.T) {
 // TestQueuedTaskWhoseKeyIsLost: the process ends after a task is written and before its
 // key is. A repetition of the request leads to one play, whichever of the two comes
 // first.
+//
+// Promise: Queued tasks whose key is lost are skipped (docs/queue.md#what-happens-when).
 func TestQueuedTaskWhoseKeyIsLost(t *testing.T) {
 	for _, c := range []struct {
 		name        string

@@ -80,6 +80,9 @@ func inVersions(t *testing.T, p *persistence.Profiles, account, name string) []s
 // TestQueuedProfilesSurvive: tasks of the queue and requests save profiles, and the process
 // ends again and again. One saves at a time, each version follows from the one before, none
 // of them is lost, and no task saves more often than it is played.
+//
+// Promise: Queued tasks keep their turn at a profile over a restart
+// (docs/profiles.md#in-the-queue).
 func TestQueuedProfilesSurvive(t *testing.T) { queuedProfilesSurvive(t, nil) }
 
 // TestQueuedProfilesOfANodeSurvive: so it is with the queue of several nodes, of which this

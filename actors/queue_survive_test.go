@@ -129,6 +129,8 @@ func queueSurvives(t *testing.T, config func(*actors.Config)) {
 }
 
 // TestQueueBesideRequests: requests without a wait find workers beside a long queue.
+//
+// Promise: Requests find a worker beside a long queue (docs/queue.md#order).
 func TestQueueBesideRequests(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 4, Engine: takes(time.Second)}, func(t *testing.T, k *testkit.Kit) {
 		for range 300 {

@@ -44,6 +44,8 @@ func seen(w *view.Viewer, most time.Duration) (all []string) {
 // TestNobodySeesAnothersTask lets two accounts play in turn on one worker while
 // both try to watch it all the time. The scripted browser shows its pictures
 // whoever looks, also after it was made clean.
+//
+// Promise: Tasks of an account are invisible to others (docs/security.md).
 func TestNobodySeesAnothersTask(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		anna, bert := testkit.Pro("anna"), testkit.Pro("bert")

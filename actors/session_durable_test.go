@@ -18,6 +18,8 @@ import (
 
 var errNo = errors.New("no")
 
+// Promise: A session survives a crash of its browser and a restart of the service
+// (docs/api.md#sessions).
 func TestDurableSessions(t *testing.T) {
 	for _, r := range durableRows {
 		t.Run(r.name, func(t *testing.T) {

@@ -13,6 +13,9 @@ import (
 // TestBatchThroughKills: three nodes in processes work off a batch while each in turn is
 // killed, the one that orders the queue too. Each item ends once and the same for every
 // node, none is played twice with a single attempt, and the counts are those of the results.
+//
+// Promise: The loss of nodes loses no item of a batch, and counts stay exact
+// (docs/batches.md#in-a-cluster).
 func TestBatchThroughKills(t *testing.T) {
 	need.All(t)
 	const items = 400

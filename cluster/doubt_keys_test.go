@@ -67,6 +67,8 @@ func (to *services) settles(at []*service, first int, body, key string, took *ti
 // TestOneKeyOneTruth: while a node is frozen or killed, requests with a key are played
 // once at most, elsewhere where they had not begun, and every node answers the same of
 // each, then and later.
+//
+// Promise: A key starts one task, whichever nodes get it (docs/cluster.md).
 func TestOneKeyOneTruth(t *testing.T) {
 	need.All(t)
 	const workersOfANode = 2

@@ -123,6 +123,8 @@ func TestTheHomeOfASessionIsAskedFirst(t *testing.T) {
 
 // TestSessionsOutliveADrain: the sessions of a node that is drained go on there until it
 // stops, from every node, and then on another one without a wait for its lease.
+//
+// Promise: A session survives the drain of its node (docs/cluster.md).
 func TestSessionsOutliveADrain(t *testing.T) {
 	need.All(t)
 	to := newServices(t, 2, 2, 2)

@@ -13,6 +13,8 @@ import (
 // TestNoticesThroughKills: three nodes in processes, of which those that send notices and
 // run tasks are killed, and a receiver that is down meanwhile: each task that was accepted
 // has one end, and a notice of it under one identifier, also those that nobody asks about.
+//
+// Promise: The loss of a node loses no notice (docs/notices.md#in-a-cluster).
 func TestNoticesThroughKills(t *testing.T) {
 	need.All(t)
 	to := newServices(t, 2, 2, 2)

@@ -62,6 +62,9 @@ func (d *disk) cut() error {
 
 // When all nodes lose their power at once, everything that was acknowledged is
 // there afterwards; unless they were told not to wait for their disks.
+//
+// Promise: A loss of power loses nothing that was acknowledged
+// (docs/cluster.md#when-a-node-is-lost).
 func TestPowerLoss(t *testing.T) {
 	need.All(t)
 	needsFaults(t)

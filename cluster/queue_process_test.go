@@ -68,6 +68,9 @@ func (to *services) playsOf(name string) (all []string) {
 // other is killed or frozen, each in turn, the one that orders the queue too. No
 // acknowledged task is lost, each ends once and for every node alike, and one with a single
 // attempt is played once, unless it was being played at a kill.
+//
+// Promise: A queued task never runs on two nodes at once, whichever nodes are killed or
+// frozen (docs/queue.md#in-a-cluster).
 func TestQueueThroughKills(t *testing.T) {
 	need.All(t)
 	to := newServices(t, 2, 2, 2)

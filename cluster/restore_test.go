@@ -152,6 +152,9 @@ func (to *testCluster) goesOn(h *testNode, body string, on *testNode, restored b
 // TestSessionsOutliveTheirNode: a session whose node is dead goes on with what it
 // had, on another node, under its old identifiers, and once; its node, started
 // again, lets it be.
+//
+// Promise: A session survives the loss of its node
+// (docs/cluster.md#when-a-node-is-lost).
 func TestSessionsOutliveTheirNode(t *testing.T) {
 	need.Time(t)
 	t.Parallel()

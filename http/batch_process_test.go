@@ -55,6 +55,9 @@ func (p *queueProcess) results(path string) (all []batchLine) {
 // TestBatchSurvivesKills: while a batch is worked off, the service is killed again and
 // again. Each item ends once, none is played twice, and a client that reads the results
 // on behind its last cursor has each of them once.
+//
+// Promise: Crashes of the service lose no item of a batch, and run no item twice
+// (docs/batches.md).
 func TestBatchSurvivesKills(t *testing.T) {
 	need.All(t)
 	beside(t)
@@ -129,6 +132,9 @@ func TestBatchSurvivesKills(t *testing.T) {
 
 // TestBatchChangesSurviveKills: a pause, a retry and a cancellation hold over a kill that
 // comes right behind their answers.
+//
+// Promise: Pause, resume, cancel and retry survive crashes
+// (docs/batches.md#pause-resume-cancel-retry).
 func TestBatchChangesSurviveKills(t *testing.T) {
 	need.All(t)
 	beside(t)

@@ -130,6 +130,8 @@ func TestBatchWaitsForStorage(t *testing.T) {
 
 // TestBatchOfAnyLength: as lines, a batch may be larger than any other request, and its
 // client may ask before it sends it.
+//
+// Promise: A batch can have lines of any length (docs/batches.md#many-items).
 func TestBatchOfAnyLength(t *testing.T) {
 	need.All(t)
 	beside(t)

@@ -40,6 +40,8 @@ func TestContentTypes(t *testing.T) {
 	}
 }
 
+// Promise: A repeat with the same key starts nothing again
+// (docs/api.md#repeating-a-request).
 func TestIdempotencyKeys(t *testing.T) {
 	e := openServer(t, &fakeActors{})
 	for key, status := range map[string]int{

@@ -32,6 +32,8 @@ func (d *shutting) LookupDigest(ctx context.Context, sum persistence.Digest) (pe
 
 // TestRevokedTokensSeeNothing: what was opened by a token, or by what was made with
 // it, ends soon after the token was revoked, and is not opened again.
+//
+// Promise: A revoked token is refused at once (docs/security.md).
 func TestRevokedTokensSeeNothing(t *testing.T) {
 	t.Parallel()
 	d := &shutting{}

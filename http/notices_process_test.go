@@ -37,6 +37,9 @@ func (p *queueProcess) start(t *testing.T, body string) string {
 // TestNoticesSurviveKills: the service is killed again and again, between ends and their
 // deliveries, while deliveries are on their way, and while tasks run. Each end is
 // delivered, and each attempt for an end has the same identifier.
+//
+// Promise: A notice is kept with its end, and delivered at least once
+// (docs/notices.md#when-the-service-stops).
 func TestNoticesSurviveKills(t *testing.T) {
 	need.All(t)
 	beside(t)

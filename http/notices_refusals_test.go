@@ -123,6 +123,9 @@ func TestNoticeRefusals(t *testing.T) {
 
 // TestNoticesAreVerifiedByNpm: the library of the specification for Node accepts what
 // comes, with either secret after a rotation, and nothing that was changed.
+//
+// Promise: Notices are signed as Standard Webhooks says
+// (docs/notices.md#what-your-receiver-gets).
 func TestNoticesAreVerifiedByNpm(t *testing.T) {
 	need.Registry(t)
 	beside(t)

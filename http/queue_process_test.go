@@ -277,6 +277,9 @@ func (p *queueProcess) enqueue(t *testing.T, n int, body string) (ids []string, 
 // TestQueueSurvivesKills: the service is killed again and again while it works off its
 // queue. No task is lost, each ends once, and none is played twice: one that was played
 // at a kill was interrupted.
+//
+// Promise: The acknowledgement and the end of each queued task are on the disk before
+// you see them (docs/queue.md#what-happens-when).
 func TestQueueSurvivesKills(t *testing.T) {
 	beside(t)
 	folder := t.TempDir()

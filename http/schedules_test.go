@@ -183,6 +183,9 @@ func TestScheduleRefusals(t *testing.T) {
 // TestSchedulesSurviveKills: the service is killed again and again while schedules are due
 // every second. No time has two runs, none is left out but those that were missed, and no
 // task is played twice.
+//
+// Promise: After a crash, a claimed time runs once
+// (docs/schedules.md#when-the-service-stops).
 func TestSchedulesSurviveKills(t *testing.T) {
 	need.All(t)
 	beside(t)

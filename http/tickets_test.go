@@ -38,6 +38,9 @@ func (o *others) LinkViewers(_ context.Context, account string) map[string]int {
 // TestTicketsHoldAtAllNodes: two edges that share a store take each other's
 // tickets and links at once, count who looks together, and end what is open at
 // the other when one is revoked.
+//
+// Promise: A ticket is valid at all nodes, and its revocation holds at all of them
+// (docs/cluster.md).
 func TestTicketsHoldAtAllNodes(t *testing.T) {
 	beside(t)
 	store := persistence.NewMemory()

@@ -17,6 +17,8 @@ import (
 // TestSitesOfTokens: whatever way a task comes, the engine gets it with the sites of its
 // token, and another token's without. The answers about tokens and about what is only
 // checked name them.
+//
+// Promise: A token that names sites opens no others (docs/api.md#sites).
 func TestSitesOfTokens(t *testing.T) {
 	beside(t)
 	played := make(chan []string, 100)

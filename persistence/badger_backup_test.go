@@ -19,6 +19,8 @@ import (
 
 // TestBackup writes a backup and makes a store of it, which goes on with higher
 // revisions; one that was changed or cut off anywhere is refused.
+//
+// Promise: A backup has all that was acknowledged before it (docs/operations.md).
 func TestBackup(t *testing.T) {
 	need.Time(t)
 	t.Parallel()

@@ -63,6 +63,8 @@ func edit(t *testing.T, name string, f func([]byte) []byte) {
 
 // TestDamageIsRefused: a damaged store is not opened, however often that is tried,
 // and not changed. Set aside, it makes room for an empty one.
+//
+// Promise: A damaged store is not opened (docs/operations.md#a-damaged-store).
 func TestDamageIsRefused(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, dir string){
 		"table cut off": func(t *testing.T, dir string) {

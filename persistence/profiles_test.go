@@ -104,6 +104,8 @@ func TestProfileVersions(t *testing.T) {
 
 // TestProfileHasOneWriter: while a task may save a profile no other may, and it may not
 // after the profile was removed with its account.
+//
+// Promise: A profile has one writer at a time (docs/profiles.md#one-writer-at-a-time).
 func TestProfileHasOneWriter(t *testing.T) {
 	ctx := context.Background()
 	p, store := newProfiles(t)
@@ -214,6 +216,9 @@ func (s *deafStore) Put(ctx context.Context, w persistence.Write) (uint64, error
 
 // TestAWriterThatWasAway: a writer that could not renew its right saves nothing where another
 // one has the profile since, also if that one has not saved yet.
+//
+// Promise: A task that was away saves nothing once another one has the profile
+// (docs/profiles.md#one-writer-at-a-time).
 func TestAWriterThatWasAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()

@@ -142,6 +142,9 @@ func TestRuleIsTheLibrarys(t *testing.T) {
 }
 
 // TestSummerTime: the examples of the documents.
+//
+// Promise: At a change to or from summer time, each time has one run
+// (docs/schedules.md#summer-time).
 func TestSummerTime(t *testing.T) {
 	berlin, err := Zone("Europe/Berlin")
 	if err != nil {

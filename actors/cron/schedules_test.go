@@ -14,6 +14,8 @@ import (
 	"troupe/persistence"
 )
 
+// Promise: Each time of a schedule has one run
+// (docs/schedules.md#when-the-service-stops).
 func TestEachTimeHasOneRun(t *testing.T) {
 	inTime(t, func(t *testing.T, k *kit) {
 		id := k.put(nil)
@@ -24,6 +26,8 @@ func TestEachTimeHasOneRun(t *testing.T) {
 	})
 }
 
+// Promise: While a run goes on, `overlap` decides about the next
+// (docs/schedules.md#when-a-run-still-goes-on).
 func TestOverlap(t *testing.T) {
 	for overlap, want := range map[api.ScheduleOverlap][2]string{
 		api.OverlapSkip:    {"01:00:00 04:00:00", "01:00 complete, 02:00 skipped, 03:00 skipped, 04:00 queued"},
@@ -58,6 +62,8 @@ func TestWaitingRunsFollow(t *testing.T) {
 	})
 }
 
+// Promise: Times at which the service did not run are treated as `missed` says
+// (docs/schedules.md#when-the-service-stops).
 func TestMissed(t *testing.T) {
 	for missed, want := range map[api.ScheduleMissed][2]string{
 		api.MissedSkip: {"01:00:00 06:00:00", "01:00 complete, 05:00 missed x4, 06:00 complete"},
@@ -153,6 +159,8 @@ func TestJitterIsKept(t *testing.T) {
 }
 
 // TestNodesShareTimes: of three processes over one store, one begins the run of each time.
+//
+// Promise: Each time has one run in a cluster (docs/schedules.md#limits).
 func TestNodesShareTimes(t *testing.T) {
 	inTime(t, func(t *testing.T, k *kit) {
 		others := []*kit{newKit(t, k.store), newKit(t, k.store)}

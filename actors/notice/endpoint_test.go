@@ -107,6 +107,9 @@ func TestGone(t *testing.T) {
 }
 
 // TestSecretsRotate: for a day after a rotation, both secrets verify what is sent.
+//
+// Promise: After a rotation, the previous secret signs for 24 hours
+// (docs/notices.md#the-secret).
 func TestSecretsRotate(t *testing.T) {
 	inBubble(t, func(b *bed) {
 		old := b.secretOf(false)

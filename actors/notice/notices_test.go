@@ -63,6 +63,8 @@ func TestReceiverIsDown(t *testing.T) {
 
 // TestSlowReceiverHoldsUpNobody: beside receivers that never answer, others get their
 // notices at once.
+//
+// Promise: A slow receiver does not delay others (docs/notices.md#delivery).
 func TestSlowReceiverHoldsUpNobody(t *testing.T) {
 	inBubble(t, func(b *bed) {
 		b.net.set(func(r *http.Request) (int, error) {
@@ -104,6 +106,8 @@ func TestSlowReceiverHoldsUpNobody(t *testing.T) {
 
 // TestGivenUpAfterADay: a notice whose receiver answers 500 is tried for a day, with
 // growing delays, and can be sent by hand then.
+//
+// Promise: Attempts end after a day (docs/notices.md#delivery).
 func TestGivenUpAfterADay(t *testing.T) {
 	inBubble(t, func(b *bed) {
 		b.net.set(always(500))

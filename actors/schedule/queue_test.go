@@ -18,6 +18,8 @@ type bypassed struct {
 
 // TestQueueIsFair lets random requests come, go and be served, and checks what
 // the queue promises against a plain list of those who wait.
+//
+// Promise: Accounts take turns in the queue (docs/queue.md#order).
 func TestQueueIsFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := NewQueue()

@@ -12,6 +12,8 @@ import (
 // can keep on a hostile site, and has a session, tasks, files, a ticket and a
 // secret. The next one plays on the same worker, on the same site, with whatever
 // identifiers it could have come by.
+//
+// Promise: A task leaves nothing for tasks of another account (docs/isolation.md).
 func TestAnotherAccountGetsNothing(t *testing.T) {
 	t.Parallel()
 	f := newGuardedService(t)

@@ -208,6 +208,8 @@ func quoted(s string) string {
 
 // TestNothingGoesAroundTheProxy: WebRTC finds no address of this machine, and no
 // packet of UDP leaves: not for WebRTC, nor for QUIC.
+//
+// Promise: All traffic of browsers goes through the outbound proxy (docs/security.md).
 func TestNothingGoesAroundTheProxy(t *testing.T) {
 	t.Parallel()
 	f := newGuardedService(t)

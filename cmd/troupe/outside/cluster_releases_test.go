@@ -51,6 +51,8 @@ func buildModule(t *testing.T, module string, flags ...string) (program string) 
 
 // TestNeighbouringReleases: three nodes of the release before are renewed one after the
 // other under load, and taken back. Nothing is refused, lost or run twice.
+//
+// Promise: Nodes of neighbouring releases work together (docs/cluster.md).
 func TestNeighbouringReleases(t *testing.T) {
 	need.Browser(t)
 	need.All(t)

@@ -45,6 +45,8 @@ func (g *testCluster) welcomes(m *member, secret string) bool {
 // TestSecretChanges: the nodes' secret is changed under load, by the steps of the runbook.
 // No request is refused, what is stored can be read, and the old secret is worth nothing
 // at the end.
+//
+// Promise: The cluster's secret changes under load (docs/cluster.md).
 func TestSecretChanges(t *testing.T) {
 	need.All(t)
 	t.Parallel()

@@ -127,6 +127,9 @@ var kills = flag.Int("kills", 3, "how often TestKilledService kills the service"
 
 // TestKilledService kills the service under load, again and again: what it has
 // acknowledged is still true afterwards.
+//
+// Promise: After a `kill -9`, acknowledged tasks are complete or `interrupted`, and
+// sessions continue (docs/reliability.md#other-faults).
 func TestKilledService(t *testing.T) {
 	need.All(t)
 	t.Parallel()

@@ -23,6 +23,8 @@ func shortFolder(t *testing.T) string {
 
 // TestFilesAreNobodyElses looks at each file and folder of a service that has kept
 // a session, a picture and a later answer, and of its browser.
+//
+// Promise: Files of a task belong to its account (docs/security.md).
 func TestFilesAreNobodyElses(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(shortFolder(t), "data")

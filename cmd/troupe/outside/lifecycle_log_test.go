@@ -32,6 +32,8 @@ func logged(t *testing.T, text, message string) (lines []map[string]any) {
 // TestLogSaysWhatHappened: the log begins with what runs, ends with why it does not
 // any more, has the end of a task that nobody asked for, calls accounts by their
 // names, and holds no token. What clients send begins no line.
+//
+// Promise: The log says how each task ended (docs/operations.md).
 func TestLogSaysWhatHappened(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(shortFolder(t), "data")

@@ -54,6 +54,9 @@ func (v *visits) times(page int) int {
 // TestQueueOfPagesThroughKills kills the service again and again while its browsers work
 // off a queue. The pages count: no task is lost, and none has visited its page twice. One
 // that may have visited it at a kill was interrupted, once.
+//
+// Promise: A queued task with one attempt never begins twice, whatever is killed
+// (docs/queue.md#what-happens-when).
 func TestQueueOfPagesThroughKills(t *testing.T) {
 	need.All(t)
 	leaks.Check(t)

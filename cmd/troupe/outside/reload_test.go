@@ -16,6 +16,8 @@ import (
 
 // TestPlansAreReadAgain: at SIGHUP, for requests that come then; a file that is
 // wrong changes nothing.
+//
+// Promise: Plans are read again without a restart (docs/operations.md).
 func TestPlansAreReadAgain(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr")

@@ -22,6 +22,8 @@ import (
 // that can be kept of it. Nothing that the service hands out afterwards holds it:
 // answers, events, the account's news, the list of tasks, the files of evidence,
 // the trace with its steps, and the numbers for operators.
+//
+// Promise: Secrets are in no answer (docs/security.md).
 func TestSecretsAreInNoAnswer(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr")

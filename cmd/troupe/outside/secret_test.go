@@ -14,6 +14,8 @@ import (
 // TestSecretsAreNowhere: a secret and a token go through a whole run of the
 // service, at its most talkative, and are neither in what it prints and logs,
 // nor in anybody's arguments or environment, nor in any file of its own.
+//
+// Promise: Secrets are not on the disk in plain text (docs/security.md).
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr") // short: a socket's path is bounded

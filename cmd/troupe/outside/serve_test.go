@@ -291,6 +291,9 @@ func TestServe(t *testing.T) {
 }
 
 // TestStop: the first signal lets a task end, the second does not.
+//
+// Promise: A stopped service ends its tasks or marks them `interrupted`, and leaves
+// nothing behind (docs/operations.md).
 func TestStop(t *testing.T) {
 	leaks.Check(t)
 	dir, err := os.MkdirTemp("", "tr")
