@@ -57,9 +57,13 @@ func (d *drain) mayForward(j *schedule.Job) bool {
 
 // refuseWaiting refuses the waiting jobs that match.
 func (d *drain) refuseWaiting(ctx actor.Context, which func(*schedule.Job) bool) {
+	d.refuseWith(ctx, which, api.Refuse(engine.CodeDraining, ""))
+}
+
+func (d *drain) refuseWith(ctx actor.Context, which func(*schedule.Job) bool, no *api.Refusal) {
 	for _, j := range d.pool.scheduler.Jobs {
 		if j.Waiting() && which(j) {
-			d.pool.refuse(ctx, j, api.Refuse(engine.CodeDraining, ""))
+			d.pool.refuse(ctx, j, no)
 		}
 	}
 }

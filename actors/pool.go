@@ -92,6 +92,8 @@ func (p *pool) Receive(ctx actor.Context) {
 		p.checkQueue(ctx)
 	case *queueWanted:
 		p.share.onWanted(ctx, p, m.Wanted)
+	case *queueHold:
+		p.returnQueued(ctx)
 	case *shareTurn:
 		p.share.onTurn(ctx, p)
 	default:

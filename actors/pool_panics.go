@@ -51,6 +51,8 @@ func (p *pool) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool 
 		}
 	case *queueWanted:
 		p.share.onWanted(ctx, p, m.Wanted)
+	case *queueHold:
+		p.returnQueued(ctx)
 	case *shareTurn:
 		p.share.onTurn(ctx, p)
 	case *queueCheck:

@@ -13,6 +13,10 @@ import (
 
 // enqueue lets a job wait: for the worker it named, or for any.
 func (p *pool) enqueue(ctx actor.Context, j *schedule.Job, s *schedule.Slot) {
+	if j.Movable() && p.node.queueHeld.Load() { // see returnQueued
+		p.refuse(ctx, j, api.Refuse(engine.CodeNoWorkerAvailable, ""))
+		return
+	}
 	most := p.node.cfg.Queue.PerAccount
 	if j.Wait == nil && !j.Request.Execute.FromQueue && p.scheduler.Queue.Count(j.Account()) >= most {
 		p.refuse(ctx, j, api.Refuse(engine.CodeTooManyWaiting, fmt.Sprintf("%d of this account already do", most)))
@@ -21,6 +25,14 @@ func (p *pool) enqueue(ctx actor.Context, j *schedule.Job, s *schedule.Slot) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	p.scheduler.Enqueue(j, s, time.AfterFunc(time.Until(j.Until), func() { root.Send(self, &waitOver{job: j}) }))
 	p.startWatchdog(ctx)
+}
+
+// returnQueued gives jobs back to the queue that wait here, while none of the queue is to
+// begin: other nodes may have workers for them, and whoever drains this node waits for them.
+func (p *pool) returnQueued(ctx actor.Context) {
+	if p.node.queueHeld.Load() {
+		p.drain.refuseWith(ctx, (*schedule.Job).Movable, api.Refuse(engine.CodeNoWorkerAvailable, ""))
+	}
 }
 
 // giveUp refuses a job that has waited long enough, unless a worker turns out to

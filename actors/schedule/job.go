@@ -50,6 +50,15 @@ func (j *Job) Account() string { return j.Claim.Account }
 // OpensSession reports whether the job may reserve one more worker.
 func (j *Job) OpensSession() bool { return j.Claim.Fresh != "" }
 
+// Movable reports whether the job comes from the queue, which may let it begin later, or on
+// another node.
+func (j *Job) Movable() bool { return j.Request.Execute.FromQueue && !pinned(j.Request.Execute) }
+
+// pinned reports whether a task names its worker, or a session that has one.
+func pinned(x *api.Execute) bool {
+	return x.Target() != "" || x.Task.Session != nil && x.Task.Session.ID != ""
+}
+
 // Waiting reports whether the job is in the queue.
 func (j *Job) Waiting() bool { return j.Timer != nil }
 
@@ -84,7 +93,7 @@ func waitUntil(x *api.Execute, now time.Time) time.Time {
 		return now.Add(max(movedWait, min(x.Task.QueueTimeout, engine.MaxQueueTimeout)))
 	}
 	if x.FromQueue {
-		if x.Target() != "" || x.Task.Session != nil && x.Task.Session.ID != "" {
+		if pinned(x) {
 			return now // others of the queue need not wait for one worker with it
 		}
 		return now.Add(engine.MaxQueueTimeout)
