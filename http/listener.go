@@ -2,17 +2,16 @@ package http
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
+	"troupe/engine/scarce"
 	"troupe/http/access"
 )
 
@@ -60,7 +59,7 @@ func connOf(c net.Conn) *conn {
 func (s *connections) listen(ln net.Listener) net.Listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	own := &listener{Listener: ln, all: s}
+	own := &listener{Listener: scarce.Listener{Listener: ln, Doing: "accept a client"}, all: s}
 	s.doors = append(s.doors, own)
 	if s.closed {
 		_ = own.Close()
@@ -82,17 +81,11 @@ func (l *listener) Close() (err error) {
 
 // Accept waits for a connection within the limits. One over them is closed at
 // once: nothing is read from it, so that turning it away costs nothing. An
-// error that passes, such as no descriptor being free, must not end the service.
+// error that passes, such as no descriptor being free, does not end the service.
 func (l *listener) Accept() (net.Conn, error) {
-	const slowest = time.Second
-	for wait := time.Millisecond; ; {
+	for {
 		c, err := l.Listener.Accept()
-		switch {
-		case passes(err):
-			time.Sleep(wait)
-			wait = min(2*wait, slowest)
-			continue
-		case err != nil:
+		if err != nil {
 			return nil, err
 		}
 		if own := l.all.add(c); own != nil {
@@ -100,16 +93,6 @@ func (l *listener) Accept() (net.Conn, error) {
 		}
 		_ = c.Close()
 	}
-}
-
-// passes reports whether accepting can go on after an error.
-func passes(err error) bool {
-	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *connections) add(c net.Conn) *conn {

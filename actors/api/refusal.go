@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/engine"
+	"troupe/engine/scarce"
 	"troupe/persistence"
 )
 
@@ -89,6 +90,7 @@ var ErrSessionTaken = errors.New("the session has another owner")
 // RefusalFor refuses a request because something could not be written or read.
 func RefusalFor(err error) *Refusal {
 	var no *Refusal
+	_ = scarce.Note("do what a client asks for", err)
 	switch {
 	case errors.As(err, &no): // as somebody said before
 		return no

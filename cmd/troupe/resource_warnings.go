@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"os"
 	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"troupe/engine/scarce"
 	"troupe/http/telemetry"
 )
 
@@ -51,6 +53,45 @@ func (s *service) warnOfLimits(every time.Duration) func() error {
 		}
 	}()
 	return func() error { cancel(); <-done; return nil }
+}
+
+// watchUsedUp has the log say what is used up, and looks every few seconds whether a file can
+// still be opened: a service that nobody connects to has nothing else that would fail.
+func (s *service) watchUsedUp(every time.Duration) func() error {
+	scarce.Process.Tell(func(what scarce.What, doing string, number int64, err error) {
+		s.log.Error().Err(err).Str("what", string(what)).Str("doing", doing).Int64("times", number).Msg(usedUp[what])
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			f, err := os.Open(os.DevNull)
+			if scarce.Note("open a file", err) == nil {
+				_ = f.Close()
+			}
+		}
+	}()
+	return func() error {
+		cancel()
+		<-done
+		scarce.Process.Tell(nil)
+		return nil
+	}
+}
+
+// usedUp are the texts of the log, with what can be done.
+var usedUp = map[scarce.What]string{
+	scarce.Descriptors: "no more files and connections can be opened: raise LimitNOFILE= of the unit, docker run --ulimit nofile=… or ulimit -n, or lower --max-connections",
+	scarce.Processes:   "no more processes and threads can be started: raise TasksMax= of the unit, docker run --pids-limit or ulimit -u, or lower --workers",
+	scarce.Memory:      "the system gives no more memory: give the service more, or lower --workers",
 }
 
 // warnings remembers what the log already says.

@@ -296,7 +296,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	if err := s.announce(); err != nil {
 		return err
 	}
-	s.ends = append(s.ends, s.warnOfLimits(time.Minute))
+	s.ends = append(s.ends, s.warnOfLimits(time.Minute), s.watchUsedUp(5*time.Second))
 	return s.showMetrics()
 }
 

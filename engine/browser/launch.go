@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"troupe/engine/scarce"
 )
 
 // The size of a page's visible area until a task sets another.
@@ -112,7 +114,10 @@ func start(o Options, privileged bool) (p *process, from, to *os.File, err error
 	closeAll(childIn, childOut)
 	if err != nil {
 		closeAll(to, from)
-		return fail("starting "+o.Path, fmt.Errorf("%w: %w", ErrNotExecuted, err))
+		if scarce.Of(err) == "" { // which may pass, and says nothing about the program
+			err = fmt.Errorf("%w: %w", ErrNotExecuted, err)
+		}
+		return fail("starting "+o.Path, err)
 	}
 	p.cmd = cmd
 	if err := remember(o.Dir, dir, cmd.Process.Pid); err != nil {

@@ -33,6 +33,8 @@ import (
 
 	"github.com/elazarl/goproxy"
 	"github.com/rs/zerolog"
+
+	"troupe/engine/scarce"
 )
 
 // Config says which addresses may be reached. The zero value allows the public
@@ -152,7 +154,7 @@ func (p *Proxy) enter() (*entrance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for browsers: %w", err)
 	}
-	e := &entrance{Listener: l, admitted: p.admitted, exits: p.exits, conns: map[net.Conn]struct{}{}}
+	e := &entrance{Listener: scarce.Listener{Listener: l, Doing: "accept a browser"}, admitted: p.admitted, exits: p.exits, conns: map[net.Conn]struct{}{}}
 	e.pool = newPool(p.exits, e, nil)
 	p.mu.Lock()
 	defer p.mu.Unlock()

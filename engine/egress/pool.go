@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"troupe/engine/scarce"
 )
 
 // pool holds the connections to servers of one entrance, during one task. No
@@ -94,7 +96,7 @@ func (p *pool) dial(ctx context.Context, network, address string) (net.Conn, err
 		through = p.exits.upstream
 	}
 	c, err := p.exits.connect(ctx, through, network, name, host, port)
-	if err != nil {
+	if scarce.Note("connect to a site", err) != nil {
 		why := failureOf(name, err)
 		if !errors.Is(err, context.Canceled) { // somebody wants to know
 			p.failures.note(hostKey(name, port), why)

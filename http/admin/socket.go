@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/engine/scarce"
 	"troupe/http/answer"
 	"troupe/persistence"
 )
@@ -38,23 +39,49 @@ const maxSocketBody = MaxBody + engine.MaxFlow*4/3
 // longestSocket is the longest path that every system takes for a socket.
 const longestSocket = 103
 
-// OpenSocket starts to answer on a socket. A socket that a killed service left
-// there is replaced: the caller holds the data folder's lock, so nobody else
-// can be listening.
-func OpenSocket(path string, o *Admin, log zerolog.Logger) (*Socket, error) {
+// CheckSocket reports why a socket cannot have a path.
+func CheckSocket(path string) error {
 	if len(path) > longestSocket {
-		return nil, fmt.Errorf("listen on %s: the path has %d characters, and sockets take %d: choose a shorter data folder",
+		return fmt.Errorf("listen on %s: the path has %d characters, and sockets take %d: choose a shorter data folder",
 			path, len(path), longestSocket)
 	}
+	return nil
+}
+
+// TrySocket listens on a socket and closes it again.
+func TrySocket(path string) error {
+	ln, err := listen(path)
+	if err != nil {
+		return err
+	}
+	return ln.Close() // which removes it
+}
+
+// listen opens a socket for its owner alone, also where one is left.
+func listen(path string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove the old socket: %w", err)
 	}
 	ln, err := net.Listen("unix", path)
 	if err == nil {
-		err = os.Chmod(path, 0o600)
+		if err = os.Chmod(path, 0o600); err == nil {
+			return ln, nil
+		}
+		_ = ln.Close()
 	}
+	return nil, fmt.Errorf("listen on the private socket: %w", err)
+}
+
+// OpenSocket starts to answer on a socket. A socket that a killed service left
+// there is replaced: the caller holds the data folder's lock, so nobody else
+// can be listening.
+func OpenSocket(path string, o *Admin, log zerolog.Logger) (*Socket, error) {
+	if err := CheckSocket(path); err != nil {
+		return nil, err
+	}
+	ln, err := listen(path)
 	if err != nil {
-		return nil, fmt.Errorf("listen on the private socket: %w", err)
+		return nil, err
 	}
 	a := &Socket{admin: o, log: log, path: path}
 	a.server = &fasthttp.Server{
@@ -63,7 +90,7 @@ func OpenSocket(path string, o *Admin, log zerolog.Logger) (*Socket, error) {
 		CloseOnShutdown: true, MaxIdleWorkerDuration: time.Second, // what a closed server leaves runs as long as that
 	}
 	go func() {
-		if err := a.server.Serve(ln); err != nil {
+		if err := a.server.Serve(scarce.Listener{Listener: ln, Doing: "accept an operator's command"}); err != nil {
 			log.Error().Err(err).Msg("the private socket is closed")
 		}
 	}()

@@ -4,11 +4,14 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"troupe/engine/scarce"
 )
 
 var (
 	diskFreeDesc    = desc("disk_free_bytes", "Space on the data folder's disk that the service can still use.")
 	diskSizeDesc    = desc("disk_size_bytes", "Size of the data folder's disk.")
+	usedUpDesc      = desc("used_up_total", "Times that the system has refused the process something that is used up, by what it is.", "what")
 	certificateDesc = desc("certificate_expires_timestamp_seconds", "When the TLS certificate in use expires, in seconds since 1970.")
 )
 
@@ -16,6 +19,17 @@ var (
 type Machine struct {
 	DiskFree, DiskSize int64     // bytes; both 0: the system does not tell
 	Certificate        time.Time // when it ends; zero: no certificate
+}
+
+// usedUp is how often the system has refused something to the process.
+type usedUp struct{}
+
+func (usedUp) Describe(to chan<- *prometheus.Desc) { to <- usedUpDesc }
+
+func (usedUp) Collect(to chan<- prometheus.Metric) {
+	for what, n := range scarce.Process.Numbers() {
+		to <- prometheus.MustNewConstMetric(usedUpDesc, prometheus.CounterValue, float64(n), string(what))
+	}
 }
 
 // machine reports it.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"troupe/engine/scarce"
 )
 
 // Bounds of the listener that metrics are fetched from: a few collectors, every
@@ -27,7 +29,7 @@ func (m *Metrics) Serve(ln net.Listener, log zerolog.Logger) *Server {
 		Handler: mux, ReadTimeout: answerWithin, WriteTimeout: answerWithin, IdleTimeout: idleFor, MaxHeaderBytes: 16 << 10,
 	}
 	go func() {
-		if err := s.Serve(ln); !errors.Is(err, nethttp.ErrServerClosed) {
+		if err := s.Serve(scarce.Listener{Listener: ln, Doing: "accept a request for metrics"}); !errors.Is(err, nethttp.ErrServerClosed) {
 			log.Error().Err(err).Msg("the metrics listener failed")
 		}
 	}()
