@@ -48,6 +48,7 @@ type nodeParts struct {
 	orders       backlog.Clock
 	book         *backlog.Book   // what waited when the node began
 	queued       atomic.Int64    // tasks that wait in the queue
+	queueOldest  atomic.Int64    // see [queue.oldest]
 	sending      sync.Map        // failed tasks of the queue that are being sent again
 	queueHeld    atomic.Bool     // no task of the queue begins
 	lingering    atomic.Int64    // tasks of the queue that have ended and have an actor
@@ -216,6 +217,7 @@ func (n *Node) HoldQueue(on bool) {
 	if n.parts.queue != nil {
 		n.parts.queueHeld.Store(on)
 		n.parts.system.Root.Send(n.parts.queue, &queueHold{})
+		n.parts.system.Root.Send(n.parts.pool, &queueHold{})
 	}
 }
 

@@ -1,6 +1,21 @@
 package actors
 
-import "troupe/actors/api"
+import (
+	"time"
+
+	"troupe/actors/api"
+)
+
+// QueueNumbers are the queue and the batches in numbers. Of several nodes the one that orders
+// the queue has them.
+func (n *Node) QueueNumbers() api.QueueNumbers {
+	p := n.parts
+	q := api.QueueNumbers{Batches: p.feeder().Numbers()}
+	if at := p.queueOldest.Load(); at != 0 {
+		q.Oldest = max(p.cfg.Clock.Now().Sub(time.UnixMilli(at)), 0)
+	}
+	return q
+}
 
 // Notices are the notices in numbers. Of several nodes the one that orders the queue
 // delivers them, and has what waits.

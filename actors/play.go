@@ -66,7 +66,7 @@ func (p *play) play(base context.Context) fsm.Ending {
 			return p.notStarted(base, err)
 		}
 	}
-	st := engine.TaskEnv{Account: x.Account.ID, Plan: x.Account.Plan, TaskID: x.TaskID, Asked: x.Asked, Trace: x.Trace, SaveFile: p.node.cfg.SaveFile,
+	st := engine.TaskEnv{Account: x.Account.ID, Plan: x.Account.Plan, TaskID: x.TaskID, Asked: x.Asked, Queued: x.FromQueue, Trace: x.Trace, SaveFile: p.node.cfg.SaveFile,
 		Measure: func(s engine.StepReport) { p.node.feed.StepEnded(x.TaskID, s) }}
 	if of := p.node.cfg.Secrets; of != nil {
 		var err error

@@ -86,8 +86,24 @@ func (u *queue) dispatch() {
 	}
 	if u.nodes == nil || u.nodes.serves() {
 		u.node.queued.Store(int64(u.book.Len()))
+		u.node.queueOldest.Store(u.oldest(now))
 	}
 	u.wakeAt(now)
+}
+
+// oldest is since when the task may begin that has waited longest and has not begun, in
+// milliseconds since 1970; zero: none waits.
+func (u *queue) oldest(now time.Time) int64 {
+	at := u.book.Oldest(now)
+	for _, t := range u.live { // whose turn has come, and that no worker has yet
+		if since := t.place.At(); !t.begun && !t.released && (at.IsZero() || since.Before(at)) {
+			at = since
+		}
+	}
+	if at.IsZero() {
+		return 0
+	}
+	return at.UnixMilli()
 }
 
 // readAtOnce is how many turns are read one after the other.

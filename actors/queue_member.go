@@ -186,6 +186,7 @@ func (q *queueMember) drop(ctx actor.Context) {
 		q.orders = nil
 		q.node.orderer.Store(nil)
 		q.node.queued.Store(0)
+		q.node.queueOldest.Store(0)
 	}
 }
 
@@ -295,9 +296,10 @@ func (q *queueMember) onTurn(m *turnHere) {
 		task.Files[i].Path = filepath.Join(m.folder, strconv.Itoa(i))
 	}
 	rec := m.claim.Queued
+	place, _, _ := parsePlace(m.turn.Key)
 	t.account, t.moves = rec.Account, rec.Attempts+1 < task.Queue.Attempts || task.Queue.Group != ""
 	q.node.system.Root.RequestWithCustomSender(q.node.tasks, &startTask{
-		Execute: &api.Execute{TaskID: rec.ID, Account: api.Account{ID: rec.Account, Plan: rec.Plan}, Task: task, Asked: time.Now(), Trace: rec.Trace, FromQueue: true, Schedule: rec.Schedule},
+		Execute: &api.Execute{TaskID: rec.ID, Account: api.Account{ID: rec.Account, Plan: rec.Plan}, Task: task, Asked: place.At(), Trace: rec.Trace, FromQueue: true, Schedule: rec.Schedule},
 		queued:  &fromQueue{key: m.turn.Key, q: *rec, queue: task.Queue, turn: &t.turn, over: m.claim.Revision},
 	}, q.node.queue)
 }

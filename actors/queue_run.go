@@ -140,7 +140,7 @@ func (u *queue) onTurn(m *turnRead) {
 			return
 		}
 		u.pass(u.node.tasks, &startTask{
-			Execute: &api.Execute{TaskID: m.task, Account: api.Account{ID: t.q.Account, Plan: t.q.Plan}, Task: task, Asked: time.Now(), Trace: t.q.Trace, FromQueue: true, Schedule: t.q.Schedule},
+			Execute: &api.Execute{TaskID: m.task, Account: api.Account{ID: t.q.Account, Plan: t.q.Plan}, Task: task, Asked: t.place.At(), Trace: t.q.Trace, FromQueue: true, Schedule: t.q.Schedule},
 			queued:  &fromQueue{key: key, q: *t.q, queue: task.Queue, known: m.claim.Known(), announced: t.announced},
 		}, u.node.queue)
 	}

@@ -110,6 +110,92 @@ func (to *testCluster) listed(h *testNode, a api.Account, which api.QueueList) (
 	return ids
 }
 
+// TestWaitsInTheQueueOfNodes: the node that plays a task knows since when it was due, and the
+// one that orders the queue how long the oldest has waited.
+func TestWaitsInTheQueueOfNodes(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	asked := map[string]time.Time{}
+	to := &testCluster{t: t, store: persistence.NewMemory(), lease: clusterLease, goes: func(c testkit.Call) testkit.Script {
+		mu.Lock()
+		defer mu.Unlock()
+		if c.Env.Queued {
+			asked[c.Env.TaskID] = c.Env.Asked
+		}
+		return testkit.Script{}
+	}}
+	to.grow(1, 1, 1)
+	at := to.ordered()
+	for _, h := range to.nodes {
+		h.Node.HoldQueue(true)
+	}
+	from := to.other(at)
+	began := time.Now()
+	soon, later := to.enqueue(from, anna, `true`), to.enqueue(from, anna, `{"startAfter":1500}`)
+	within := time.Since(began) + 2*time.Millisecond // places are in whole milliseconds
+	to.until("the oldest waits", func() bool { return at.Node.QueueNumbers().Oldest > 300*time.Millisecond })
+	for _, h := range to.nodes {
+		if n := h.Node.QueueNumbers(); (n.Oldest > 0) != (h == at) {
+			t.Errorf("at %s the oldest has waited for %v; %s orders the queue", h.name, n.Oldest, at.name)
+		}
+	}
+	for _, h := range to.nodes {
+		h.Node.HoldQueue(false)
+	}
+	for id, after := range map[string]time.Duration{soon: 0, later: 1500 * time.Millisecond} {
+		if end := to.ends(from, anna, id); end != engine.EndCompleted {
+			t.Fatalf("%s ended %s", id, end)
+		}
+		mu.Lock()
+		waits := asked[id].Sub(began)
+		mu.Unlock()
+		if waits < after-2*time.Millisecond || waits > after+within {
+			t.Errorf("%s is due %v after its request, want %v to %v", id, waits, after, after+within)
+		}
+	}
+	to.until("none waits", func() bool { return at.Node.QueueNumbers().Oldest == 0 })
+}
+
+// TestDrainOfTheNodeThatOrdersTheQueue: what the queue had given to the node that orders it, and
+// no worker has, goes to another node when it is drained. Nothing waits there any more.
+func TestDrainOfTheNodeThatOrdersTheQueue(t *testing.T) {
+	t.Parallel()
+	to := &testCluster{t: t, store: persistence.NewMemory(), lease: clusterLease, goes: func(c testkit.Call) testkit.Script {
+		if c.Env.Queued {
+			return testkit.Script{}
+		}
+		return testkit.Script{Takes: 2 * time.Second}
+	}}
+	to.grow(1, 1, 1)
+	at := to.ordered()
+	for _, h := range to.nodes {
+		h.Node.HoldQueue(h != at)
+	}
+	// Its worker is about to be held by a session, and plays a task until then.
+	session := parse(t, `{"actions":[{"wait":1}],"session":{"preserve":true,"timeout":600000}}`)
+	opened := make(chan *api.Executed)
+	go func() {
+		x, err := at.Node.Execute(context.Background(), &api.Execute{Account: anna, Task: session})
+		if err != nil {
+			t.Error(err)
+		}
+		opened <- x
+	}()
+	to.until("its worker plays", func() bool { return at.Node.Status().Busy == 1 })
+	id := to.enqueue(to.other(at), anna, `true`)
+	to.until("a task of the queue waits for its worker", func() bool { return at.Node.Status().Waiting == 1 })
+	if x := <-opened; x == nil || x.SessionID == "" {
+		t.Fatalf("%+v", x)
+	}
+	for _, h := range to.nodes {
+		h.Node.HoldQueue(h == at)
+	}
+	to.until("nothing runs and nothing waits there", func() bool { s := at.Node.Status(); return s.Busy+s.Waiting == 0 })
+	if end := to.ends(at, anna, id); end != engine.EndCompleted {
+		t.Errorf("the task ended %s", end)
+	}
+}
+
 // TestQueueOfNodes: tasks are queued, found, listed and cancelled at every node, and every
 // node plays them, each once.
 func TestQueueOfNodes(t *testing.T) {

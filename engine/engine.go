@@ -68,8 +68,11 @@ type TaskEnv struct {
 	Plan Plan
 	// TaskID is the task's identifier, for logs and files.
 	TaskID string
-	// Asked is when the request for the task arrived; zero: unknown.
+	// Asked is when the request for the task arrived, or since when a task of the queue may
+	// begin; zero: unknown.
 	Asked time.Time
+	// Queued tells that the task has waited in the queue.
+	Queued bool
 	// Trace is the parent of the task's spans (W3C trace context); empty: none.
 	Trace string
 	// Secrets are those of the account. All of them are masked in whatever the

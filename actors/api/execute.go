@@ -52,7 +52,7 @@ type Execute struct {
 	TaskID  string       `json:"TaskID"` // see NewTaskID; empty: the node makes one
 	Account Account      `json:"Account"`
 	Task    *engine.Task `json:"Task"`
-	// Asked is when the request came; zero: unknown.
+	// Asked is when the request came, or since when a task of the queue may begin; zero: unknown.
 	Asked time.Time `json:"Asked"`
 	// Trace is the trace context that the task belongs to; empty: none.
 	Trace string `json:"Trace"`

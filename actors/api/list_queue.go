@@ -59,3 +59,16 @@ var (
 )
 
 func (q *QueueListed) Refused() *Refusal { return q.Refusal }
+
+// QueueNumbers are the queue and the batches in numbers.
+type QueueNumbers struct {
+	Oldest  time.Duration // since the task may begin that has waited longest for it
+	Batches BatchNumbers
+}
+
+// BatchNumbers are batches that have not ended, by what they do.
+type BatchNumbers struct {
+	Running, Paused int
+	Held            int           // of the running ones, those of which no more items begin because of a limit
+	HeldFor         time.Duration // how long that is so of the one of which it is so longest
+}

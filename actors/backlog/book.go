@@ -373,3 +373,28 @@ func (b *Book) Forget(name string) {
 		}
 	}
 }
+
+// Oldest is since when the task may begin that waits longest, or when the first may: a time
+// that is to come. Zero: none waits. Tasks of an account that has come to a limit of its plan
+// do not count until it may go on.
+func (b *Book) Oldest(now time.Time) (at time.Time) {
+	first := func(key string) {
+		if p, _, ok := ParseKey(key); ok && (at.IsZero() || p.At().Before(at)) {
+			at = p.At()
+		}
+	}
+	for _, a := range b.accounts {
+		if b.clock.Left(a.until, now) > 0 {
+			continue
+		}
+		for _, l := range a.lanes {
+			if len(l.window) > 0 {
+				first(l.window[0].key)
+			}
+			if len(l.held) > 0 {
+				first(l.held[0].key)
+			}
+		}
+	}
+	return at
+}

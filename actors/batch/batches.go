@@ -69,13 +69,15 @@ type state struct {
 	fed      bool          // all its items were given to the queue, failed ones of its round too
 	early    []int         // items that came back before it was loaded
 
-	ended    int
-	failed   map[engine.Code]records.BatchFailed
-	running  int
-	held     engine.Code     // why no more items begin now
-	inFlight map[uint64]bool // orders of ends that are being written
-	last     uint64          // the last order
-	rate     rate
+	ended   int
+	failed  map[engine.Code]records.BatchFailed
+	running int
+	held    engine.Code // why no more items begin now
+	// heldSince is since when there is such a reason.
+	heldSince time.Time
+	inFlight  map[uint64]bool // orders of ends that are being written
+	last      uint64          // the last order
+	rate      rate
 
 	received int
 	bytes    int64

@@ -85,7 +85,7 @@ func (m *Batches) turn(s *state) bool {
 	var held heldError
 	if errors.As(err, &held) {
 		m.mu.Lock()
-		s.held = engine.Code(held)
+		s.holdBack(engine.Code(held))
 		m.mu.Unlock()
 		return m.pause(s, again)
 	}
@@ -282,7 +282,8 @@ func (m *Batches) add(s *state, items []*item) error {
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		it.queued, it.onDisk, s.held = !it.back, false, "" // it may have been given back already
+		s.holdBack("")
+		it.queued, it.onDisk = !it.back, false // it may have been given back already
 		return nil
 	})
 }

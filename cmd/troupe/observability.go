@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -76,7 +77,9 @@ func (f *observability) trace(log zerolog.Logger) (*telemetry.Traces, error) {
 
 // showMetrics lets the metrics be fetched, where the operator wants it.
 func (s *service) showMetrics() error {
+	s.metrics.Build(ownVersion(), runtime.Version())
 	s.metrics.Node(s.edge.Status, s.edge.Ready)
+	s.metrics.Queue(s.node.QueueNumbers)
 	s.metrics.Live(s.edge.Streams().Stats)
 	s.metrics.Machine(s.machine)
 	s.metrics.Deliveries(s.node.Notices, s.node.Schedules)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/engine"
+	"troupe/engine/scarce"
 )
 
 // Why a browser had to be started in the place of another one.
@@ -37,7 +38,7 @@ func (c *counted) Launch(ctx context.Context, worker string) (engine.Instance, e
 		c.metrics.restarts.WithLabelValues(before.end()).Inc()
 	}
 	in, err := c.Engine.Launch(ctx, worker)
-	if err != nil {
+	if scarce.Note("start a browser", err) != nil {
 		if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) { // else nobody wants it any more
 			c.begun(worker, &life{how: notUp})
 		}
@@ -104,7 +105,11 @@ func (in *instance) Close() {
 func (in *instance) Play(ctx context.Context, task *engine.Task, st engine.TaskEnv) *engine.Outcome {
 	began, m, measure := time.Now(), in.metrics, st.Measure
 	if !st.Asked.IsZero() {
-		m.wait.Observe(began.Sub(st.Asked).Seconds())
+		waited := max(began.Sub(st.Asked), 0).Seconds() // a clock may have been put back
+		m.wait.Observe(waited)
+		if st.Queued {
+			m.queuedWait.Observe(waited)
+		}
 	}
 	st.Measure = func(s engine.StepReport) {
 		if measure != nil {

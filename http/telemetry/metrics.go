@@ -20,7 +20,7 @@ type Metrics struct {
 
 	rejected, tasks, restarts, actionErrors, evidence *prometheus.CounterVec
 	duration, actions                                 *prometheus.HistogramVec
-	wait                                              prometheus.Histogram
+	wait, queuedWait                                  prometheus.Histogram
 }
 
 // NewMetrics makes metrics. They count from when their parts are given to the
@@ -42,11 +42,19 @@ func NewMetrics() *Metrics {
 		.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 600, 1800, 3600), []string{"status"})
 	m.actions = prometheus.NewHistogramVec(histogram("action_duration_seconds", "Time that one action took.",
 		.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30), []string{"type"})
-	m.wait = prometheus.NewHistogram(histogram("queue_wait_seconds", "Time from the arrival of a request until a browser began with its task.",
-		.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120))
-	m.registry.MustRegister(m.rejected, m.tasks, m.restarts, m.actionErrors, m.evidence, m.duration, m.actions, m.wait, processes{},
+	waits := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 14400, 43200}
+	m.wait = prometheus.NewHistogram(histogram("queue_wait_seconds", "Time from the arrival of a request, or from when a task of the queue was due, until a browser began with the task.", waits...))
+	m.queuedWait = prometheus.NewHistogram(histogram("queued_wait_seconds", "The same for tasks of the queue alone.", waits...))
+	m.registry.MustRegister(m.rejected, m.tasks, m.restarts, m.actionErrors, m.evidence, m.duration, m.actions, m.wait, m.queuedWait, processes{}, usedUp{},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// Build says which build of the service this is.
+func (m *Metrics) Build(version, goVersion string) {
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info", Help: "Always 1. The labels name the version of the service, and that of Go."}, []string{"version", "goversion"})
+	build.WithLabelValues(version, goVersion).Set(1)
+	m.registry.MustRegister(build)
 }
 
 // Node reads a node's numbers, and whether it is ready, whenever somebody asks.
