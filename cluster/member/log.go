@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"troupe/engine/scarce"
 )
 
 // engineLog writes the engine's messages to our log. Its notices help only to find a
@@ -14,6 +17,7 @@ import (
 type engineLog struct {
 	log      zerolog.Logger
 	rejected *rejectedConnections
+	broken   *rejectedConnections // those that broke off before
 }
 
 // unverified begins the engine's warning of a configuration whose own check is the only
@@ -25,7 +29,10 @@ const unverified = "TLS certificate chain and hostname of solicited routes will 
 const handshakeFirst = "Clients that are not using \"TLS Handshake First\""
 
 func newEngineLog(log zerolog.Logger) engineLog {
-	return engineLog{log, &rejectedConnections{log: log, every: time.Minute}}
+	return engineLog{log,
+		&rejectedConnections{log: log, every: time.Minute, says: "connections to the port for nodes were turned away: they did not show that they have the nodes' secret"},
+		&rejectedConnections{log: log, every: time.Minute, says: "connections between nodes broke off before both sides had shown who they are: the network is cut or slow, a node stops, or somebody connects and says nothing"},
+	}
 }
 
 func (l engineLog) Noticef(f string, a ...any) { l.say(l.log.Debug(), f, a) }
@@ -45,10 +52,35 @@ func (l engineLog) warn(level zerolog.Level, f string, a []any) {
 		return
 	}
 	if text := fmt.Sprintf(f, a...); strings.Contains(text, "TLS") && strings.Contains(text, "handshake") {
-		l.rejected.add(text)
+		if brokeOff(text) {
+			l.broken.add(text)
+		} else {
+			l.rejected.add(text)
+		}
 		return
+	} else if strings.Contains(text, syscall.EMFILE.Error()) || strings.Contains(text, syscall.ENFILE.Error()) {
+		_ = scarce.Note("accept a node", syscall.EMFILE)
 	}
 	l.say(l.log.WithLevel(level), f, a)
+}
+
+// brokeOff reports whether a handshake ended because the network did, or because nothing was
+// heard: that says nothing about the secret of the other side. A side that refuses the other
+// one says so, and a stranger that does not speak TLS says something else.
+func brokeOff(text string) bool {
+	for _, part := range broken {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// broken are parts of errors of the network, as Go and the engine spell them.
+var broken = []string{
+	"timeout", "deadline exceeded", "EOF", "use of closed network connection", "closed pipe",
+	syscall.ECONNRESET.Error(), syscall.EPIPE.Error(), syscall.ETIMEDOUT.Error(), syscall.ECONNABORTED.Error(), syscall.ECONNREFUSED.Error(),
+	syscall.EHOSTUNREACH.Error(), syscall.ENETUNREACH.Error(), syscall.ENETDOWN.Error(), syscall.EHOSTDOWN.Error(), syscall.ENOTCONN.Error(),
 }
 
 func (engineLog) say(e *zerolog.Event, f string, a []any) {
@@ -57,11 +89,12 @@ func (engineLog) say(e *zerolog.Event, f string, a []any) {
 	}
 }
 
-// rejectedConnections says of those who connect without the nodes' secret that they do: the
-// first one at once, and all others of a minute in one line.
+// rejectedConnections says of connections that did not get as far as a node's that there were
+// some: the first one at once, and all others of a minute in one line.
 type rejectedConnections struct {
 	log   zerolog.Logger
 	every time.Duration
+	says  string
 
 	mu     sync.Mutex
 	count  int // since the last line
@@ -84,7 +117,7 @@ func (s *rejectedConnections) add(text string) {
 // tell writes the line, and lets the next one wait.
 func (s *rejectedConnections) tell() {
 	s.log.Warn().Str("from", "nats").Int("count", s.count).Str("last", s.last).
-		Msg("connections to the port for nodes were turned away: they did not show that they have the nodes' secret")
+		Msg(s.says)
 	s.count, s.silent = 0, true
 	time.AfterFunc(s.every, func() {
 		s.mu.Lock()
