@@ -238,6 +238,15 @@ func (m *Member) LeadsStream(name string) bool {
 	return !m.Attached() && m.Engine().JetStreamIsStreamLeader("$G", name)
 }
 
+// ShortenLog writes down how far a stream is that this node leads, and drops what its log has
+// of earlier changes: what a node needs of those that comes back, it gets as a whole.
+func (m *Member) ShortenLog(stream string) error {
+	if m.Attached() {
+		return nil
+	}
+	return m.Engine().JetStreamSnapshotStream("$G", stream)
+}
+
 // Keys gives keys of 32 bytes for one purpose, the same on all nodes with the same
 // secrets: the first is the one to use, the others are those of other secrets.
 func (m *Member) Keys(purpose string) ([][]byte, error) {

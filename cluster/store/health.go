@@ -104,9 +104,11 @@ func (s *Store) Look(ctx context.Context) (Health, error) {
 
 // observe looks at the groups until ctx ends.
 func (s *Store) observe(ctx context.Context) {
+	absent := map[string]absence{}
 	for ; ctx.Err() == nil; pause(ctx, lookEvery) {
 		_ = s.askAll(ctx, lookEvery-lookEvery/10) // who does not answer is seen by that
 		s.look()
+		s.easeReturns(absent)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -124,6 +125,46 @@ func TestHealthTellsTheTruth(t *testing.T) {
 		healthRow{"a node that was frozen is not ready before another one may be lost", wokenNode},
 		healthRow{"an election is no reason to send requests elsewhere", electsLeader},
 	)
+}
+
+// TestABusyLeaderHeals: the node that leads is cut off while many clients write there. What it
+// has begun to write, and the others never got, does not keep it away when it is back.
+func TestABusyLeaderHeals(t *testing.T) {
+	need.All(t)
+	startTestCluster(t, networks.New(t), "", 1, 1, 0).tryAll(healthRow{"a leader that is cut off while clients write is ready soon after", busyLeader})
+}
+
+func busyLeader(g *testCluster, _ int) {
+	g.needNetworks()
+	m := g.leader()
+	done := make(chan struct{})
+	var writers sync.WaitGroup
+	defer writers.Wait()
+	defer close(done)
+	write := func(at *member, n int) {
+		for range n {
+			writers.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					default: // which is refused, or lasts, while there is no majority
+						_, _, _ = post(at.base, g.token, `{"queue":{"startAfter":3600000},"actions":[{"wait":1}]}`)
+					}
+				}
+			})
+		}
+	}
+	write(m, 48)
+	time.Sleep(time.Second)
+	g.cutOff(m)
+	write(g.others(m)[0], 4)
+	g.until("the others write", func() bool { return g.writes(g.others(m)[0]) })
+	time.Sleep(10 * time.Second)
+	healed := time.Now()
+	g.heal(m)
+	g.untilReady(m)
+	g.within("healed: it is ready", 15*time.Second, time.Since(healed))
 }
 
 // healedNode cuts a node off, and the next one as soon as that says that it is ready.
