@@ -4,11 +4,19 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
 
+	"troupe/cluster/member"
 	"troupe/cmd/troupe/doctor"
 	"troupe/engine"
+	"troupe/http/admin"
+	"troupe/persistence"
 )
 
 // doctorCommand takes the flags of serve, so that what is looked at is what
@@ -45,12 +53,77 @@ func (c *doctorCommand) Run(w *environment) error {
 // examined is what the flags say, for the doctor.
 func (c *serveCommand) examined(dir string) doctor.Service {
 	return doctor.Service{
-		Data: dir, Store: storeIn(dir), Key: keyIn(dir), Running: serviceRuns(dir), Workers: c.Workers,
+		Data: dir, Store: storeIn(dir), Key: keyIn(dir), Running: serviceRuns(dir), Workers: c.Workers, Try: c.tryFolder(dir),
 		Listen: c.Listening.Listen, Local: c.Listening.local(), MaxConnections: c.Listening.MaxConnections, Certificate: c.Listening.certificate,
 		Browser: c.Chromium.examined(),
 		Cluster: doctor.Cluster{Listen: c.Cluster.ClusterListen, Workers: c.Cluster.ClusterWorkers, Peers: c.Cluster.ClusterPeers},
 		Storage: c.S3.examined(),
 	}
+}
+
+// tryFolder starts in a folder what [service.start] starts in the data folder, as far as that
+// writes to the disk, and ends it.
+func (c *serveCommand) tryFolder(data string) func(ctx context.Context, dir string) error {
+	return func(ctx context.Context, dir string) (err error) {
+		if err := admin.CheckSocket(socketIn(data)); err != nil {
+			return err
+		}
+		s := &service{serveCommand: c, log: zerolog.Nop()}
+		defer func() { err = errors.Join(err, s.close()) }()
+		if s.data, err = dataFolder(filepath.Join(dir, "d")); err != nil {
+			return err
+		}
+		switch {
+		case c.Cluster.worker(): // it keeps nothing
+		case c.Cluster.on():
+			err = s.tryCopy(ctx)
+		default:
+			err = s.tryStore(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		for _, folder := range []string{auditIn(s.data), uploadsIn(s.data), queuedUploadsIn(s.data)} {
+			if err := os.MkdirAll(folder, 0o700); err != nil {
+				return fmt.Errorf("make a folder for files: %w", err)
+			}
+		}
+		if path := socketIn(s.data); admin.CheckSocket(path) == nil { // else only this one is too long
+			return admin.TrySocket(path)
+		}
+		return nil
+	}
+}
+
+// tryStore makes the store of a service that has no other nodes, and writes to it.
+func (s *service) tryStore(ctx context.Context) (err error) {
+	if s.disk, err = openDisk(s.data, s.log); err != nil {
+		return err
+	}
+	s.ends = append(s.ends, s.disk.Close)
+	if _, err := openKey(s.data, s.disk); err != nil {
+		return err
+	}
+	_, err = s.disk.Put(ctx, persistence.Write{Key: "doctor", Value: []byte("tried"), Durable: true})
+	if err = errors.Join(err, s.disk.Blocked()); err != nil {
+		return fmt.Errorf("write to the store: %w", err)
+	}
+	folder, err := persistence.OpenFolder(filesIn(s.data))
+	if err != nil {
+		return err
+	}
+	s.ends = append(s.ends, folder.Close)
+	_, err = folder.Put(ctx, persistence.Blob{ContentType: "text/plain", Expires: time.Now().Add(time.Hour)}, strings.NewReader("tried"))
+	return err
+}
+
+// tryCopy starts a node without others, with its part of what the nodes of a cluster keep.
+func (s *service) tryCopy(ctx context.Context) error {
+	m, err := member.Join(ctx, member.Config{Name: s.Cluster.Node, Dir: clusterIn(s.data), Log: s.log})
+	if err == nil {
+		s.ends = append(s.ends, m.Close)
+	}
+	return err
 }
 
 // certificate is how TLS is spoken; nil: it is not.

@@ -15,6 +15,7 @@ import (
 
 	"troupe/engine"
 	"troupe/engine/browser"
+	"troupe/engine/scarce"
 	"troupe/http/telemetry"
 )
 
@@ -55,9 +56,7 @@ func examineBrowser(ctx context.Context, c Browser, local bool) (all []Finding, 
 		}
 	}
 	if err != nil {
-		b.Found = fmt.Sprintf("%s does not start: %v", c.Path, err)
-		b.Advice = "run it by hand with --version and see what it says; " + browser.ErrNoBrowser.Error()
-		return []Finding{b}, 0
+		return []Finding{judgeStart(c.Path, err, descriptors())}, 0
 	}
 	b.Verdict = Good
 	b.Found = fmt.Sprintf("%s (%s) is up in %d ms and plays a task", version(ctx, c.Path), c.Path, v.up.Milliseconds())
@@ -157,6 +156,39 @@ func judgeFonts(missing []string) Finding {
 	f.Advice = "install fonts, on Debian or Ubuntu fonts-noto-core, fonts-noto-cjk and fonts-noto-color-emoji"
 	if slices.Contains(missing, "Latin") {
 		f.Verdict, f.Advice = Problem, "install fonts-liberation at least; "+f.Advice
+	}
+	return f
+}
+
+// leastDescriptors is how many files a browser must be able to open.
+const leastDescriptors = descriptorsEach
+
+// judgeStart says why a browser does not start. One that may not open enough files, or start
+// no process, often says something else: it is another program that sees the error.
+func judgeStart(path string, err error, limit uint64) Finding {
+	f := Finding{Check: "browser", Verdict: Problem, Found: fmt.Sprintf("%s does not start: %v", path, err)}
+	what := scarce.Of(err)
+	switch text := err.Error(); {
+	case what != "":
+	case strings.Contains(text, syscall.EMFILE.Error()), strings.Contains(text, "Too many open files"), limit < leastDescriptors:
+		what = scarce.Descriptors
+	case strings.Contains(text, "Cannot allocate memory"):
+		what = scarce.Memory
+	case strings.Contains(text, "Resource temporarily unavailable"):
+		what = scarce.Processes
+	}
+	switch what {
+	case scarce.Descriptors:
+		f.Found = fmt.Sprintf("too few files can be open (%d): %s", limit, f.Found)
+		f.Advice = "raise the limit (LimitNOFILE= of a systemd unit, docker run --ulimit nofile=…, ulimit -n)"
+	case scarce.Processes:
+		f.Found = "no more processes and threads can be started: " + f.Found
+		f.Advice = "raise the limit (docker run --pids-limit, TasksMax= of a systemd unit, ulimit -u)"
+	case scarce.Memory:
+		f.Found = "there is too little memory: " + f.Found
+		f.Advice = "give the machine or the container more, or raise its limits (MemoryMax= of a systemd unit, docker run --memory, ulimit -v, sysctl vm.max_map_count)"
+	default:
+		f.Advice = "run " + path + " --version by hand and see what it says, or name another program with --browser"
 	}
 	return f
 }

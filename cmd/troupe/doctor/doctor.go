@@ -18,7 +18,10 @@ import (
 type Service struct {
 	Data, Store, Key string // folder of the data, folder of the store in it, file of the key
 	Running          bool   // the service runs with that folder
-	Workers          int
+	// Try starts in a folder what serve starts in the folder of its data, and ends it. It
+	// leaves nothing, and touches nothing that is there.
+	Try     func(ctx context.Context, dir string) error
+	Workers int
 
 	Listen         string // address for clients
 	Local          bool   // only this machine reaches it
@@ -81,6 +84,7 @@ func Examine(ctx context.Context, s Service) []Finding {
 		judgeDescriptors(descriptors(), s.MaxConnections, s.Workers),
 		judgeClock(clock()),
 		judgeDisk(s.Data, space(existing(s.Data))),
+		examineFolder(ctx, s),
 		examinePort(s.Listen, s.Running),
 		examineStore(s.Data, s.Store, s.Running),
 		examineKey(s.Store, s.Key),
