@@ -17,6 +17,9 @@ import (
 	"k8s.io/kubernetes/pkg/apis/apps"
 	_ "k8s.io/kubernetes/pkg/apis/apps/install"
 	appsvalidation "k8s.io/kubernetes/pkg/apis/apps/validation"
+	"k8s.io/kubernetes/pkg/apis/autoscaling"
+	_ "k8s.io/kubernetes/pkg/apis/autoscaling/install"
+	autoscalingvalidation "k8s.io/kubernetes/pkg/apis/autoscaling/validation"
 	"k8s.io/kubernetes/pkg/apis/core"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	corev1conversion "k8s.io/kubernetes/pkg/apis/core/v1"
@@ -35,6 +38,11 @@ import (
 // and validates them with the API server's own code. Pods have to keep to the
 // Pod Security Standard "restricted".
 func checkKubernetes(files []string) error {
+	return eachObject(files, checkObject)
+}
+
+// eachObject calls f for each object of some files.
+func eachObject(files []string, f func(text []byte) error) error {
 	var faults []error
 	for _, name := range files {
 		b, err := os.ReadFile(name)
@@ -51,7 +59,7 @@ func checkKubernetes(files []string) error {
 			if err != nil {
 				return fmt.Errorf("read %s: %w", name, err)
 			}
-			if err := checkObject(buf[:size]); err != nil {
+			if err := f(buf[:size]); err != nil {
 				faults = append(faults, fmt.Errorf("%s, object %d: %w", name, n+1, err))
 			}
 		}
@@ -81,13 +89,16 @@ func checkObject(text []byte) error {
 	switch o := internal.(type) {
 	case *apps.StatefulSet:
 		faults = appsvalidation.ValidateStatefulSet(o, corevalidation.PodValidationOptions{})
-		var pod corev1.PodTemplateSpec
-		if err := corev1conversion.Convert_core_PodTemplateSpec_To_v1_PodTemplateSpec(&o.Spec.Template, &pod, nil); err != nil {
+		if err := restricted(&o.Spec.Template); err != nil {
 			return err
 		}
-		if err := restricted(&pod); err != nil {
+	case *apps.Deployment:
+		faults = appsvalidation.ValidateDeployment(o, corevalidation.PodValidationOptions{})
+		if err := restricted(&o.Spec.Template); err != nil {
 			return err
 		}
+	case *autoscaling.HorizontalPodAutoscaler:
+		faults = autoscalingvalidation.ValidateHorizontalPodAutoscaler(o, autoscalingvalidation.HorizontalPodAutoscalerSpecValidationOptions{MinReplicasLowerBound: 1})
 	case *core.Service:
 		if o.Spec.ClusterIP != "" { // as the API server completes it
 			o.Spec.ClusterIPs = []string{o.Spec.ClusterIP}
@@ -106,7 +117,11 @@ func checkObject(text []byte) error {
 }
 
 // restricted asks the admission of Pod Security.
-func restricted(pod *corev1.PodTemplateSpec) error {
+func restricted(template *core.PodTemplateSpec) error {
+	var pod corev1.PodTemplateSpec
+	if err := corev1conversion.Convert_core_PodTemplateSpec_To_v1_PodTemplateSpec(template, &pod, nil); err != nil {
+		return err
+	}
 	e, err := security.NewEvaluator(security.DefaultChecks(), nil)
 	if err != nil {
 		return err
