@@ -16,6 +16,7 @@ import (
 	"troupe/actors/api"
 	"troupe/cluster/store"
 	"troupe/engine"
+	"troupe/engine/scarce"
 	"troupe/http/answer"
 	"troupe/http/live"
 	"troupe/http/telemetry"
@@ -61,6 +62,8 @@ func everything(t *testing.T) (text string) {
 	m, o := counting(1)
 	testkit.Run(t, o, func(t *testing.T, k *testkit.Kit) {
 		m.Node(k.Node.Status, func() bool { return k.Node.Status().Ready() })
+		m.Build("devel", "go1")
+		m.Queue(k.Node.QueueNumbers)
 		m.Live(func() live.Stats { return live.Stats{} })
 		m.Cluster(func() telemetry.Cluster { return telemetry.Cluster{States: states()} })
 		m.Machine(func() telemetry.Machine {
@@ -129,6 +132,13 @@ func values(name, label string) (all []string) {
 		return states()
 	case name == "troupe_evidence_total" && label == "result":
 		return []string{"kept", "missing"}
+	case name == "troupe_used_up_total":
+		for _, what := range scarce.All {
+			all = append(all, string(what))
+		}
+		return all
+	case name == "troupe_batches":
+		return []string{"running", "held", "paused"}
 	case name == "troupe_schedules":
 		return []string{"active", "paused"}
 	case name == "troupe_notices_total":
@@ -313,6 +323,7 @@ func TestPromtool(t *testing.T) {
 		{"check", "rules", "--lint=all", "--lint-fatal", deploy + "prometheus/alerts.yml"},
 		{"check", "rules", "--lint=all", "--lint-fatal", deploy + "prometheus/scaling.yml"},
 		{"check", "config", deploy + "prometheus/prometheus.yml"},
+		{"check", "config", deploy + "prometheus/kubernetes.yml"},
 		{"test", "rules", deploy + "prometheus/alerts_test.yml"},
 		{"test", "rules", deploy + "prometheus/scaling_test.yml"},
 	} {
