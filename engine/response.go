@@ -292,7 +292,7 @@ func (cs *captures) await(ctx context.Context, c *capture, w *browser.Wanted, un
 // bodyJSON is a body as JSON: itself if it is, else as a string.
 func bodyJSON(b []byte) json.RawMessage {
 	if json.Valid(b) && utf8.Valid(b) {
-		return json.RawMessage(b)
+		return json.RawMessage(browser.WellFormed(b))
 	}
 	s, _ := json.Marshal(strings.ToValidUTF8(string(b), "\uFFFD"))
 	return s

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/tools/txtar"
 
 	"troupe/testkit/need"
@@ -221,6 +222,9 @@ func answerOf(t *testing.T, instance func(testing.TB) *instance, body string, wi
 		t.Fatal(err)
 	}
 	got := map[string]any{}
+	if !jsontext.Value(b).IsValid() { // as strict readers take it: whole characters, and names once
+		t.Errorf("the outcome is no JSON: %.500s", b)
+	}
 	if err := json.Unmarshal(b, &got); err != nil {
 		t.Fatal(err)
 	}

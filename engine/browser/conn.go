@@ -271,6 +271,12 @@ func (p *pending) take(m *message, ok bool, res any) error {
 // text is a text of the answer that may be long: v is what the answer has in its
 // place.
 func (p *pending) text(v jsonv2.Value) ([]byte, error) {
+	b, err := p.textAsItIs(v)
+	return WellFormed(b), err
+}
+
+// textAsItIs is text where halves of characters are to be put back one day.
+func (p *pending) textAsItIs(v jsonv2.Value) ([]byte, error) {
 	if p.long != nil {
 		return p.long, nil
 	}

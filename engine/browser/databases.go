@@ -27,7 +27,7 @@ func (t *Tab) databases(ctx context.Context, saved map[string]any) (*databases, 
 	if err != nil {
 		return nil, err
 	}
-	b, err := t.Script.Evaluate(ctx, databasesScript, arg, false)
+	b, err := t.Script.valueOf(ctx, databasesScript, arg, false)
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,12 @@ const scriptHead = "(async(saved)=>{"
 // as `saved`. With inFrame it runs in the frame that the page script has chosen, or
 // that it is in itself.
 func (ps *PageScript) Evaluate(ctx context.Context, script string, saved json.RawMessage, inFrame bool) (json.RawMessage, error) {
+	b, err := ps.valueOf(ctx, script, saved, inFrame)
+	return WellFormed(b), err
+}
+
+// valueOf is Evaluate with halves of characters as the page has them.
+func (ps *PageScript) valueOf(ctx context.Context, script string, saved json.RawMessage, inFrame bool) (json.RawMessage, error) {
 	s := ps.session()
 	if len(saved) == 0 {
 		saved = json.RawMessage("{}")
@@ -91,7 +97,7 @@ func (ps *PageScript) Evaluate(ctx context.Context, script string, saved json.Ra
 	}
 	// The page may have put functions of its own in the place of those that made
 	// the value.
-	text, err := call.text(res.Result.Value)
+	text, err := call.textAsItIs(res.Result.Value)
 	var size float64
 	switch {
 	case err == nil && json.Valid(text):
