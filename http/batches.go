@@ -98,12 +98,9 @@ func (s *Server) changesBatch(to api.BatchChange) func(*fasthttp.RequestCtx, per
 
 // listBatches lists the account's batches, the newest first.
 func (s *Server) listBatches(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
-	most, fault := readCount(ctx, "limit", answer.DefaultRecent, maxRecent)
-	faults := fault
-	after := string(ctx.QueryArgs().Peek("cursor"))
-	if len(after) > maxCursor {
-		faults = append(faults, lang.Fault{Path: "/cursor", Message: "want next of an answer"})
-	}
+	most, faults := readCount(ctx, "limit", answer.DefaultRecent, maxRecent)
+	after, fault := readCursor(ctx, batchCursors, nextWanted)
+	faults = append(faults, fault...)
 	if len(faults) > 0 {
 		return answer.RefuseInvalid(faults...)
 	}
@@ -138,15 +135,16 @@ const maxResults = 1_000_000
 // batchResults streams the results of a batch, one in each line.
 func (s *Server) batchResults(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
 	most, faults := readCount(ctx, "limit", maxResults, maxResults)
-	m := &api.ListBatchItems{Account: access.ForActors(account), ID: id, Order: api.OrderEnded, After: string(ctx.QueryArgs().Peek("cursor"))}
+	m := &api.ListBatchItems{Account: access.ForActors(account), ID: id, Order: api.OrderEnded}
 	if ctx.QueryArgs().Has("order") {
 		m.Order = api.BatchOrder(ctx.QueryArgs().Peek("order"))
 	}
 	if words := []string{string(api.OrderEnded), string(api.OrderItems)}; m.Order != api.OrderEnded && m.Order != api.OrderItems {
 		faults = append(faults, lang.Fault{Path: "/order", Message: fmt.Sprintf("want %s, not %q%s",
 			strings.Join(words, " or "), lang.Short(string(m.Order), 100), lang.DidYouMean(string(m.Order), words))})
-	} else if !saneCursor(m.Order, m.After) {
-		faults = append(faults, lang.Fault{Path: "/cursor", Message: "want the cursor of a line in the same order"})
+	} else {
+		after, fault := readCursor(ctx, resultCursors[m.Order], "the cursor of a line in the same order")
+		m.After, faults = after, append(faults, fault...)
 	}
 	if len(faults) > 0 {
 		return answer.RefuseInvalid(faults...)
@@ -154,24 +152,11 @@ func (s *Server) batchResults(ctx *fasthttp.RequestCtx, account persistence.Acco
 	return s.streamItems(ctx, m, most, func(it *api.BatchItem) any { return answer.OfBatchItem(id, it) })
 }
 
-// saneCursor reports whether a cursor can be that of an order.
-func saneCursor(order api.BatchOrder, cursor string) bool {
-	if cursor == "" {
-		return true
-	}
-	digits := func(s string, base int) bool {
-		n, err := strconv.ParseInt(s, base, 64)
-		return err == nil && n >= 0
-	}
-	if order == api.OrderItems {
-		return digits(cursor, 10)
-	}
-	at, item, has := strings.Cut(cursor, "/")
-	return has && len(at) == 14 && len(item) == 10 && digits(at, 16) && digits(item, 10)
-}
-
 // batchFailed streams the items that failed, as items for another batch.
 func (s *Server) batchFailed(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+	if no := noCursor(ctx, "failed items come in one part: leave cursor out"); no != nil {
+		return no
+	}
 	m := &api.ListBatchItems{Account: access.ForActors(account), ID: id, Order: api.OrderFailed}
 	return s.streamItems(ctx, m, maxResults, func(it *api.BatchItem) any {
 		if it.Item == nil {

@@ -7,12 +7,15 @@ func (s *Server) PollDisconnects() { s.disconnects.poll() }
 func OpenAPI() []byte { return openAPI() }
 
 // Route is a route of the service.
-type Route struct{ Method, Path, Entry string }
+type Route struct {
+	Method, Path, Entry string
+	Headers             []string
+}
 
 // Routes lists all routes.
 func Routes() (all []Route) {
 	for _, w := range new(Server).routes() {
-		all = append(all, Route{w.method, w.path, string(w.entry)})
+		all = append(all, Route{w.method, w.path, string(w.entry), w.headers()})
 	}
 	return all
 }

@@ -20,6 +20,9 @@ import (
 // keyHeader makes a request safe to repeat.
 const keyHeader = "Idempotency-Key"
 
+// traceHeader brings the trace that a task belongs to.
+const traceHeader = "traceparent"
+
 // maxKey bounds what a client may name a request by, in bytes.
 const maxKey = 255
 

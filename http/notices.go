@@ -55,7 +55,7 @@ func (s *Server) noticeRoutes() []route {
 		s.tokenRoute("GET", noticesPath, withoutName(s.listNotices)),
 		s.tokenRoute("POST", one+"/redeliver", s.redeliver),
 		s.tokenRoute("GET", one, s.getNotice),
-		s.tokenRoute("GET", endpointsPath, withoutName(s.listEndpoints)),
+		s.tokenRoute("GET", endpointsPath, wholeList(s.listEndpoints)),
 		s.tokenRoute("POST", endpointsPath, s.withJSONBody(s.putEndpoint)),
 		s.tokenRoute("POST", endpoint+"/enable", s.enableEndpoint),
 		s.tokenRoute("DELETE", endpoint, s.removeEndpoint),
@@ -73,7 +73,7 @@ const (
 func (s *Server) listNotices(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
 	most, faults := readCount(ctx, "limit", answer.DefaultRecent, maxRecent)
 	args := ctx.QueryArgs()
-	m := &api.ListNotices{Account: access.ForActors(account), After: string(args.Peek("cursor")), Most: most}
+	m := &api.ListNotices{Account: access.ForActors(account), Most: most}
 	if args.Has("status") {
 		words := []string{noticesWaiting, noticesEnded}
 		switch status := string(args.Peek("status")); status {
@@ -84,9 +84,8 @@ func (s *Server) listNotices(ctx *fasthttp.RequestCtx, account persistence.Accou
 			faults = append(faults, lang.Fault{Path: "/status", Message: fmt.Sprintf("want %s, not %q%s", strings.Join(words, " or "), lang.Short(status, 100), lang.DidYouMean(status, words))})
 		}
 	}
-	if len(m.After) > maxCursor {
-		faults = append(faults, lang.Fault{Path: "/cursor", Message: "want next of an answer"})
-	}
+	after, fault := readCursor(ctx, noticeCursors[m.Waiting], nextWanted)
+	m.After, faults = after, append(faults, fault...)
 	if len(faults) > 0 {
 		return answer.RefuseInvalid(faults...)
 	}

@@ -55,16 +55,22 @@ func (s *Server) foreign(ctx *fasthttp.RequestCtx) (*answer.Refusal, bool) {
 	}
 	h := &ctx.Response.Header
 	h.Set(fasthttp.HeaderAccessControlAllowOrigin, origin)
-	h.Set(fasthttp.HeaderAccessControlExposeHeaders, "X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset")
-	if string(ctx.Method()) != fasthttp.MethodOptions || len(ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) == 0 {
+	h.Set(fasthttp.HeaderAccessControlExposeHeaders, exposedHeaders)
+	method := string(ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod))
+	if string(ctx.Method()) != fasthttp.MethodOptions || method == "" {
 		return nil, false
 	}
-	h.Set(fasthttp.HeaderAccessControlAllowMethods, "GET, HEAD, POST, DELETE")
-	h.Set(fasthttp.HeaderAccessControlAllowHeaders, "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id")
+	methods, headers := s.router.preflight(string(ctx.Path()), method)
+	h.Set(fasthttp.HeaderAccessControlAllowMethods, strings.Join(methods, ", "))
+	h.Set(fasthttp.HeaderAccessControlAllowHeaders, strings.Join(headers, ", "))
 	h.Set(fasthttp.HeaderAccessControlMaxAge, "600")
 	ctx.SetStatusCode(fasthttp.StatusNoContent)
 	return nil, true
 }
+
+// exposedHeaders are those of answers that a page of an allowed origin may read.
+const exposedHeaders = "X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, " +
+	"Allow, ETag, Content-Disposition, Content-Range, Accept-Ranges"
 
 // ownHost reports whether a Host header names the service.
 func (s *Server) ownHost(header string) bool {
@@ -77,7 +83,7 @@ func (s *Server) ownHost(header string) bool {
 	}
 	name = strings.TrimSuffix(strings.ToLower(strings.Trim(name, "[]")), ".")
 	for _, own := range s.cfg.Hosts {
-		if name == strings.ToLower(own) {
+		if name == strings.TrimSuffix(strings.ToLower(own), ".") {
 			return true
 		}
 		if own == LocalHosts && (strings.HasSuffix(name, ".localhost") || isLoopback(name)) {
@@ -100,5 +106,15 @@ func sameHost(origin, host string) bool {
 		return false // "null" is what a sandboxed or local page sends
 	}
 	port := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
-	return port != "" && strings.TrimSuffix(strings.ToLower(u.Host), port) == strings.TrimSuffix(strings.ToLower(host), port)
+	return port != "" && plainHost(u.Host, port) == plainHost(host, port)
+}
+
+// plainHost is a host, as it is compared: without the port that its scheme means anyway,
+// and without the dot that may end a name.
+func plainHost(host, port string) string {
+	host = strings.TrimSuffix(strings.ToLower(host), port)
+	if at := strings.LastIndexByte(host, ':'); at > 0 && !strings.HasSuffix(host, "]") {
+		return strings.TrimSuffix(host[:at], ".") + host[at:]
+	}
+	return strings.TrimSuffix(host, ".")
 }

@@ -66,7 +66,8 @@ func TestForeignOrigins(t *testing.T) {
 	e := openServer(t, c)
 	host := "Host: troupe.example:8080"
 	for origin, own := range map[string]bool{
-		"http://troupe.example:8080": true, "https://troupe.example:8080": true, "https://TROUPE.example:8080": true,
+		"http://troupe.example:8080": true, "https://troupe.example:8080": true, "https://TROUPE.example:8080": true, "http://troupe.example.:8080": true,
+		"http://troupe.example..:8080": false, "http://troupe.example:8080.": false,
 		"http://troupe.example": false, "http://troupe.example:80800": false, "http://attacker.example": false,
 		"http://troupe.example:8080.attacker.example": false, "null": false, "file://": false, "chrome-extension://troupe.example:8080": false, "": false,
 		"http://attacker.example@troupe.example:8080/x": true, // no browser sends that: its host is the service's
@@ -92,7 +93,7 @@ func TestForeignOrigins(t *testing.T) {
 	if status, code, _ := e.ask(t, "POST /v1/", host, "Origin: http://troupe.example:8080", "Origin: http://attacker.example", "Content-Length: 0"); status != 403 || code != "foreign_origin" {
 		t.Errorf("two origins: %d %s", status, code)
 	}
-	if played != 4 || c.taskCount() != played {
+	if played != 5 || c.taskCount() != played {
 		t.Errorf("%d tasks came of it", c.taskCount())
 	}
 }

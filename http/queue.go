@@ -16,9 +16,6 @@ import (
 	"troupe/persistence"
 )
 
-// maxCursor bounds a cursor, in bytes.
-const maxCursor = 200
-
 // queuedList is a part of a list of queued tasks.
 type queuedList struct {
 	Success bool                `json:"success"`
@@ -31,7 +28,7 @@ var queueLists = []string{string(api.ListWaiting), string(api.ListEnded), string
 // listQueue lists a part of the account's queued tasks.
 func (s *Server) listQueue(ctx *fasthttp.RequestCtx, account persistence.Account, most int) *answer.Refusal {
 	args := ctx.QueryArgs()
-	m := &api.ListQueue{Account: access.ForActors(account), List: api.QueueList(args.Peek("status")), After: string(args.Peek("cursor")), Most: most}
+	m := &api.ListQueue{Account: access.ForActors(account), List: api.QueueList(args.Peek("status")), Most: most}
 	var faults []lang.Fault
 	switch m.List {
 	case api.ListWaiting, api.ListEnded, api.ListDead:
@@ -39,8 +36,8 @@ func (s *Server) listQueue(ctx *fasthttp.RequestCtx, account persistence.Account
 		faults = append(faults, lang.Fault{Path: "/status", Message: fmt.Sprintf("want %s, not %q%s",
 			strings.Join(queueLists, ", "), m.List, lang.DidYouMean(string(m.List), queueLists))})
 	}
-	if len(m.After) > maxCursor {
-		faults = append(faults, lang.Fault{Path: "/cursor", Message: "want next of an answer"})
+	if len(faults) == 0 {
+		m.After, faults = readCursor(ctx, queuedCursors[m.List], nextWanted)
 	}
 	if len(faults) > 0 {
 		return answer.RefuseInvalid(faults...)

@@ -43,6 +43,9 @@ func (s *Server) recent(ctx *fasthttp.RequestCtx, account persistence.Account) *
 	if ctx.QueryArgs().Has("status") {
 		return s.listQueue(ctx, account, most)
 	}
+	if no := noCursor(ctx, "belongs to a list with status"); no != nil {
+		return no
+	}
 	all := s.cfg.Live.Recent(account.ID, account.Operator, most)
 	answer.SendJSON(ctx, fasthttp.StatusOK, recentList{true, answer.RecentsOf(all[:min(len(all), most)], account)})
 	return nil

@@ -10,6 +10,7 @@ import (
 	"troupe/http/answer"
 	"troupe/http/documents"
 	"troupe/http/live"
+	"troupe/http/mcp"
 	"troupe/persistence"
 )
 
@@ -30,6 +31,27 @@ type route struct {
 	method, path string // the part in braces is a name
 	entry        entry
 	handle       func(ctx *fasthttp.RequestCtx, name string) *answer.Refusal
+	reads        []string // request headers beside those that follow from the method and the entry, see [route.headers]
+}
+
+// reading says which other headers of a request the handler reads, so that pages of
+// allowed origins may send them.
+func (r route) reading(headers ...string) route {
+	r.reads = append(slices.Clone(r.reads), headers...)
+	return r
+}
+
+// headers are those of a request that the route reads, and that a page may only send
+// where an answer has allowed it.
+func (r route) headers() []string {
+	all := []string{answer.RequestIDHeader}
+	if r.entry != entryOpen {
+		all = append(all, fasthttp.HeaderAuthorization)
+	}
+	if r.method == fasthttp.MethodPost || r.method == fasthttp.MethodPut {
+		all = append(all, fasthttp.HeaderContentType)
+	}
+	return append(all, r.reads...)
 }
 
 // entry is what a request must show. Each route is made by one of the functions
@@ -46,12 +68,12 @@ const (
 // openRoute is a route that needs no authentication. TestEveryRouteAuthenticates
 // lists the permitted ones.
 func openRoute(method, path string, h func(*fasthttp.RequestCtx, string) *answer.Refusal) route {
-	return route{method, path, entryOpen, h}
+	return route{method: method, path: path, entry: entryOpen, handle: h}
 }
 
 // tokenRoute is a route that needs the token of an account.
 func (s *Server) tokenRoute(method, path string, h func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal) route {
-	return route{method, path, entryToken, s.withAccount(h)}
+	return route{method: method, path: path, entry: entryToken, handle: s.withAccount(h)}
 }
 
 func (s *Server) withAccount(h func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal) func(*fasthttp.RequestCtx, string) *answer.Refusal {
@@ -66,7 +88,7 @@ func (s *Server) withAccount(h func(*fasthttp.RequestCtx, persistence.Account, s
 
 // operatorRoute is a route that needs the token of an operator's account.
 func (s *Server) operatorRoute(method, path string, h func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal) route {
-	return route{method, path, entryOperator, s.withAccount(func(ctx *fasthttp.RequestCtx, a persistence.Account, name string) *answer.Refusal {
+	return route{method: method, path: path, entry: entryOperator, handle: s.withAccount(func(ctx *fasthttp.RequestCtx, a persistence.Account, name string) *answer.Refusal {
 		if !a.Operator {
 			return answer.Refuse(answer.CodeOperatorOnly)
 		}
@@ -77,7 +99,7 @@ func (s *Server) operatorRoute(method, path string, h func(*fasthttp.RequestCtx,
 // credentialRoute is a route that needs the token of an account, or a ticket for
 // the object that the path names.
 func (s *Server) credentialRoute(method, path string, object func(name string) string, h func(*fasthttp.RequestCtx, *live.Credential, string) *answer.Refusal) route {
-	return route{method, path, entryCredential, func(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
+	return route{method: method, path: path, entry: entryCredential, handle: func(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
 		p, no := s.authorizer.Authorize(ctx, object(name))
 		if no != nil {
 			return no
@@ -111,49 +133,49 @@ func (s *Server) routes() []route {
 	web := website{address: s.cfg.Address, faults: &s.faults}
 	itself := func(name string) string { return name }
 	return append(slices.Concat(s.batchRoutes(), s.noticeRoutes(), s.scheduleRoutes()), []route{
-		s.tokenRoute("POST", "/v1", withoutName(s.execute)),
-		s.tokenRoute("POST", "/v1/", withoutName(s.execute)),
-		s.tokenRoute("POST", "/v1/execute", withoutName(s.execute)),
+		s.tokenRoute("POST", "/v1", withoutName(s.execute)).reading(keyHeader, traceHeader),
+		s.tokenRoute("POST", "/v1/", withoutName(s.execute)).reading(keyHeader, traceHeader),
+		s.tokenRoute("POST", "/v1/execute", withoutName(s.execute)).reading(keyHeader, traceHeader),
 		s.tokenRoute("POST", "/v1/validate", withoutName(s.validate)),
-		s.tokenRoute("GET", "/v1/workers", withoutName(s.workers)),
+		s.tokenRoute("GET", "/v1/workers", wholeList(s.workers)),
 		s.tokenRoute("GET", "/v1/get-result", withoutName(s.result)),
 		s.tokenRoute("GET", "/v1/tasks", withoutName(s.recent)),
-		s.credentialRoute("GET", tasksPath+"{taskId}/events", itself, s.streams.Events),
+		s.credentialRoute("GET", tasksPath+"{taskId}/events", itself, s.streams.Events).reading(live.LastEventHeader),
 		s.tokenRoute("POST", tasksPath+"{taskId}/retry", s.sendAgain),
 		s.tokenRoute("GET", tasksPath+"{taskId}", ofTask(s.recentTask)),
 		s.tokenRoute("DELETE", tasksPath+"{taskId}", ofTask(s.cancel)),
 		s.credentialRoute("GET", feedPath, func(string) string { return live.AccountObject }, func(ctx *fasthttp.RequestCtx, p *live.Credential, _ string) *answer.Refusal {
 			return s.streams.Feed(ctx, p)
-		}),
+		}).reading(live.LastEventHeader),
 		s.credentialRoute("GET", livePath+"{object}", itself, s.streams.Screencast),
 		s.tokenRoute("POST", ticketsPath, s.withJSONBody(s.authorizer.IssueTicket)),
 		s.tokenRoute("DELETE", ticketsPath+"/{id}", s.authorizer.Revokes(live.Ticket)),
-		s.tokenRoute("GET", linksPath, withoutName(s.authorizer.ListLinks)),
+		s.tokenRoute("GET", linksPath, wholeList(s.authorizer.ListLinks)),
 		s.tokenRoute("POST", linksPath, s.withJSONBody(s.authorizer.IssueLink)),
 		s.tokenRoute("DELETE", linksPath+"/{id}", s.authorizer.Revokes(live.Link)),
-		s.tokenRoute("GET", "/v1/flows", withoutName(s.listFlows)),
+		s.tokenRoute("GET", "/v1/flows", wholeList(s.listFlows)),
 		s.tokenRoute("GET", "/v1/flows/{name}", s.getFlow),
 		s.tokenRoute("PUT", "/v1/flows/{name}", s.putFlow),
 		s.tokenRoute("DELETE", "/v1/flows/{name}", s.deleteFlow),
-		s.tokenRoute("GET", "/v1/profiles", withoutName(s.listProfiles)),
+		s.tokenRoute("GET", "/v1/profiles", wholeList(s.listProfiles)),
 		s.tokenRoute("GET", "/v1/profiles/{name}", s.getProfile),
 		s.tokenRoute("PUT", "/v1/profiles/{name}", s.putProfile),
 		s.tokenRoute("DELETE", "/v1/profiles/{name}", s.deleteProfile),
 		s.tokenRoute("GET", "/v1/usage", withoutName(s.usage)),
-		s.tokenRoute("GET", "/v1/tokens", withoutName(s.listOwnTokens)),
+		s.tokenRoute("GET", "/v1/tokens", wholeList(s.listOwnTokens)),
 		s.tokenRoute("GET", "/v1/cluster", withoutName(s.cluster)),
 		s.operatorRoute("POST", operatorPath+"{order}", s.runCommand),
 
-		s.tokenRoute("POST", mcpPath, withoutName(s.mcp)),
+		s.tokenRoute("POST", mcpPath, withoutName(s.mcp)).reading(mcp.RequestHeaders...),
 
-		openRoute("GET", "/v1/capacity", ignoreName(s.capacity)), // only as text
-		openRoute("GET", filesPath+"{file}", s.file),             // the name is the key
+		openRoute("GET", "/v1/capacity", ignoreName(s.capacity)),                   // only as text
+		openRoute("GET", filesPath+"{file}", s.file).reading(fasthttp.HeaderRange), // the name is the key
 		openRoute("GET", "/", ignoreName(page("index.html"))),
 		openRoute("GET", "/live", ignoreName(page("live.html"))),
-		openRoute("GET", assetsPath+"{name}", sendAssetNamed),
+		openRoute("GET", assetsPath+"{name}", sendAssetNamed).reading(fasthttp.HeaderIfNoneMatch),
 		openRoute("GET", "/openapi.json", ignoreName(sendOpenAPI)),
 		openRoute("GET", llmsPath, ignoreName(web.llms)),
-		openRoute("GET", "/docs", ignoreName(sendOperations)),
+		openRoute("GET", "/docs", ignoreName(sendOperations)).reading(fasthttp.HeaderIfNoneMatch),
 		openRoute("GET", docsPath+documents.SearchPath, ignoreName(web.searchDocs)),
 		openRoute("GET", docsPath+"{page}", web.docs),
 		openRoute("GET", "/healthz", ignoreName(s.health)),
@@ -205,6 +227,26 @@ func (p *router) find(path string) (routes []route, name string) {
 		}
 	}
 	return nil, ""
+}
+
+// preflight is what a browser may send to a path, which asks before it sends a method.
+// Where nothing is, it may send what any route takes: then it gets the 404.
+func (p *router) preflight(path, method string) (methods, headers []string) {
+	routes, _ := p.find(path)
+	if routes == nil {
+		return []string{fasthttp.MethodGet, fasthttp.MethodHead, fasthttp.MethodPost, fasthttp.MethodPut, fasthttp.MethodDelete},
+			route{method: fasthttp.MethodPost, entry: entryToken}.headers()
+	}
+	for _, w := range routes {
+		methods = append(methods, w.method)
+		if w.method == fasthttp.MethodGet {
+			methods = append(methods, fasthttp.MethodHead)
+		}
+		if w.method == method || w.method == fasthttp.MethodGet && method == fasthttp.MethodHead {
+			headers = w.headers()
+		}
+	}
+	return methods, headers
 }
 
 // handlerFor finds the handler of a request. A route for GET also answers HEAD.

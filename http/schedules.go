@@ -53,7 +53,7 @@ func (s *Server) scheduleRoutes() []route {
 	one := schedulesPath + "/{scheduleId}"
 	all := []route{
 		s.tokenRoute("POST", schedulesPath, withoutName(s.newSchedule)),
-		s.tokenRoute("GET", schedulesPath, withoutName(s.listSchedules)),
+		s.tokenRoute("GET", schedulesPath, wholeList(s.listSchedules)),
 	}
 	for _, c := range []api.ScheduleChange{api.SchedulePause, api.ScheduleResume, api.ScheduleRunNow} {
 		all = append(all, s.tokenRoute("POST", one+"/"+string(c), s.changesSchedule(c)))

@@ -23,7 +23,7 @@ func (s *Server) execute(ctx *fasthttp.RequestCtx, account persistence.Account) 
 	t := TaskResult{Status: fasthttp.StatusInternalServerError, Code: engine.CodeInternal} // unless it does not panic
 	a, answered := TaskRequest{Task: id, Plan: engine.Plan(account.Plan), At: start}, func(TaskResult) {}
 	if s.cfg.Observe != nil {
-		a.Trace = string(ctx.Request.Header.Peek("traceparent"))
+		a.Trace = string(ctx.Request.Header.Peek(traceHeader))
 		a.Trace, answered = s.cfg.Observe(a)
 	}
 	defer func() {

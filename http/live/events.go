@@ -14,6 +14,9 @@ import (
 	"troupe/http/answer"
 )
 
+// LastEventHeader names the last event that a client has, where it follows again.
+const LastEventHeader = "Last-Event-ID"
+
 // Events sends a task's steps as they end, and then its end, as
 // server-sent events.
 func (s *Streams) Events(ctx *fasthttp.RequestCtx, p *Credential, id string) *answer.Refusal {
@@ -21,7 +24,7 @@ func (s *Streams) Events(ctx *fasthttp.RequestCtx, p *Credential, id string) *an
 		return answer.Refuse(engine.CodeTaskNotFound)
 	}
 	m := api.Follow{TaskID: id, Account: access.ForActors(p.account)}
-	if last := ctx.Request.Header.Peek("Last-Event-ID"); len(last) > 0 {
+	if last := ctx.Request.Header.Peek(LastEventHeader); len(last) > 0 {
 		n, err := strconv.ParseUint(string(last), 10, 31)
 		if err != nil {
 			return answer.RefuseInvalid(lang.Fault{Message: fmt.Sprintf("Last-Event-ID is %q: want the id of an event of this task", last)})

@@ -17,6 +17,9 @@ const (
 	allowHeader = "Troupe-Allow"
 )
 
+// RequestHeaders are those of its own that a request of the protocol may have.
+var RequestHeaders = []string{sitesHeader, allowHeader, "Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name", "Last-Event-ID"}
+
 // Policy bounds what a model's lists may do.
 type Policy struct {
 	Sites     []string // that pages may be from; none: any
