@@ -45,6 +45,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		if r != nil {
 			s.turnAway(ctx, r)
 		}
+		compress(ctx)
 	}()
 	if !bodyTaken(ctx) {
 		// The next request on this connection would be read out of the middle

@@ -226,7 +226,7 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) Serve(ln net.Listener) error {
 	ln = s.conns.listen(ln)
 	if s.cfg.TLS != nil {
-		ln = tls.NewListener(ln, s.cfg.TLS)
+		ln = &tlsListener{ln, s}
 	}
 	if err := s.http.Serve(ln); err != nil {
 		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
