@@ -40,13 +40,17 @@ func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *api
 		return s.cfg.Actors.Start(ctx, m, free)
 	},
 		func(x *api.Started) *api.Refusal { return x.Refusal })
+	named := func(no *answer.Refusal) *answer.Refusal {
+		no.TaskID = m.TaskID
+		return no
+	}
 	switch {
 	case refusedBefore(err) != nil:
-		return answer.RefuseBy(refusedBefore(err))
+		return named(answer.RefuseBy(refusedBefore(err)))
 	case err != nil:
-		return s.faults.Refuse(ctx, "start a task", err)
+		return named(s.faults.Refuse(ctx, "start a task", err))
 	case x.Refusal != nil:
-		return answer.RefuseBy(x.Refusal)
+		return named(answer.RefuseBy(x.Refusal))
 	}
 	if x.Queued != nil {
 		if strings.HasPrefix(x.TaskID, m.TaskID) {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -175,5 +176,23 @@ func TestFilesAreThereUntilTheTaskHasEnded(t *testing.T) {
 			}
 			eventually(t, "the files are removed", func() bool { return left() == 0 })
 		})
+	}
+}
+
+// TestRefusedStartHasItsTask: who sends a refused start finds it in the log by its task.
+func TestRefusedStartHasItsTask(t *testing.T) {
+	for name, start := range map[string]func(context.Context, *api.Execute) (*api.Started, error){
+		"refused": func(_ context.Context, m *api.Execute) (*api.Started, error) {
+			return &api.Started{TaskID: m.TaskID, Refusal: api.Refuse(engine.CodeNoWorkerAvailable, "")}, nil
+		},
+		"failed": func(context.Context, *api.Execute) (*api.Started, error) { return nil, errors.New("the disk is gone") },
+	} {
+		c := &fakeActors{start: start}
+		e := openServer(t, c)
+		status, text := sendBody(t, e, "POST", "/v1/", "application/json", `{"async":true,"actions":[{"wait":1}]}`)
+		var a struct{ TaskID, Code string }
+		if err := json.Unmarshal([]byte(text), &a); err != nil || status < 400 || a.Code == "" || len(c.seen) != 1 || a.TaskID != c.seen[0].TaskID || a.TaskID == "" {
+			t.Errorf("%s: %d %s %v", name, status, text, err)
+		}
 	}
 }

@@ -147,6 +147,9 @@ func (r *batchReader) readLines() *answer.Refusal {
 		return nil
 	}
 	in := bufio.NewReaderSize(patientReader{from, r.ctx.Conn(), r.s.cfg.RequestTimeout}, 64<<10)
+	if mark, err := in.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
+		_, _ = in.Discard(len(byteOrderMark)) // it is in the buffer
+	}
 	for n := 1; ; n++ {
 		line, err := readLine(in, maxPayload)
 		at := fmt.Sprintf("line %d: ", n)
@@ -188,6 +191,9 @@ func (r *batchReader) readLines() *answer.Refusal {
 		}
 	}
 }
+
+// byteOrderMark is what some editors and shells put before a text in UTF-8.
+const byteOrderMark = "\ufeff"
 
 const noHead = "want the task in the first line, and an item in each further one"
 

@@ -187,7 +187,7 @@ func TestBatch(t *testing.T) {
 	beside(t)
 	_, e, x := batchKit(t, 4)
 	const n = 1000
-	made := askBatch(t, e, "POST", "/v1/batches", lines, itemLines(n, func(i int) string {
+	made := askBatch(t, e, "POST", "/v1/batches", lines, "\ufeff"+itemLines(n, func(i int) string {
 		return fmt.Sprintf(`{"n":%d,"bad":%t}`, i, i%100 == 7)
 	}), 202).Batch
 	if made.Items != n || made.Name != "prices" || made.Status != "running" || !strings.HasPrefix(made.BatchID, "batch_") {

@@ -1,12 +1,14 @@
 package http
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -103,6 +105,11 @@ func contentOf(ctx *fasthttp.RequestCtx, forms bool) (boundary string, no *answe
 		return "", answer.RefuseText(engine.CodeUnsupportedMediaType, "Content-Encoding is not supported: send the body as it is")
 	}
 	kind, params, err := mime.ParseMediaType(string(ctx.Request.Header.ContentType()))
+	if err != nil {
+		if b := bareBoundary(string(ctx.Request.Header.ContentType())); b != "" {
+			kind, params, err = "multipart/form-data", map[string]string{"boundary": b}, nil
+		}
+	}
 	switch {
 	case err == nil && kind == "application/json":
 		if c := params["charset"]; !slices.Contains(utf8Names, strings.ToLower(c)) {
@@ -117,6 +124,25 @@ func contentOf(ctx *fasthttp.RequestCtx, forms bool) (boundary string, no *answe
 	return "", answer.RefuseText(engine.CodeUnsupportedMediaType,
 		`The Content-Type must be "application/json" (in UTF-8) or "multipart/form-data" with a boundary`)
 }
+
+// bareBoundary finds the boundary of a form whose Content-Type has it without quotes,
+// though it has characters that want them, such as "=": many clients send it so.
+func bareBoundary(contentType string) string {
+	kind, rest, _ := strings.Cut(contentType, ";")
+	if !strings.EqualFold(strings.TrimSpace(kind), "multipart/form-data") {
+		return ""
+	}
+	for part := range strings.SplitSeq(rest, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		if strings.EqualFold(strings.TrimSpace(name), "boundary") && boundaryShape.MatchString(value) {
+			return value
+		}
+	}
+	return ""
+}
+
+// boundaryShape is a boundary as RFC 2046 has it.
+var boundaryShape = regexp.MustCompile(`^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$`)
 
 // readJSON reads a body of JSON, which counts for an account; empty: for none.
 func (rd *bodyReader) readJSON(ctx *fasthttp.RequestCtx, most int, account string) (*body, *answer.Refusal) {
@@ -144,6 +170,7 @@ func (rd *bodyReader) readJSON(ctx *fasthttp.RequestCtx, most int, account strin
 	case len(b.payload) > most:
 		return b, tooLarge("The body", most)
 	}
+	b.payload = bytes.TrimPrefix(b.payload, []byte(byteOrderMark))
 	return b, nil
 }
 

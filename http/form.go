@@ -1,6 +1,7 @@
 package http
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -146,7 +147,7 @@ func (f *form) take(part *multipart.Part) *answer.Refusal {
 		case len(b) > maxPayload:
 			return tooLarge(`The part "payload"`, maxPayload)
 		}
-		f.payload = b
+		f.payload = bytes.TrimPrefix(b, []byte(byteOrderMark))
 		return nil
 	case name == "files":
 		return f.keep(part)

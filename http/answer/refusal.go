@@ -22,7 +22,8 @@ type Refusal struct {
 	Retryable bool         `json:"retryable"`
 	Details   []lang.Fault `json:"details,omitempty"`
 	Position  int          `json:"position,omitempty"`
-	Hint      string       `json:"hint,omitempty"` // what a client can do about it
+	TaskID    string       `json:"taskId,omitempty"` // of the start that was refused: the log names it
+	Hint      string       `json:"hint,omitempty"`   // what a client can do about it
 
 	RetryAfter time.Duration `json:"-"` // Retry-After; zero for the code's own
 }
