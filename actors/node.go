@@ -131,6 +131,11 @@ func Start(cfg Config) (*Node, error) {
 	if parts.records, err = records.Open(cfg.records()); err != nil {
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
+	written := func() {}
+	if s, ok := cfg.Store.(interface{ Hold() (end func()) }); ok {
+		written = s.Hold() // what a full disk does not take now is written when there is room
+	}
+	defer written()
 	parts.openLeases()
 	if err := parts.recover(); err != nil {
 		parts.leases.Close()
@@ -147,6 +152,7 @@ func Start(cfg Config) (*Node, error) {
 		parts.leases.Close()
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
+	written()
 	parts.openNotices()
 	parts.status.Store(&api.Status{Workers: workers, Offline: workers})
 	t := &root{parts: parts, up: make(chan error, 1)}

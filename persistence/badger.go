@@ -47,7 +47,7 @@ type Badger struct {
 	dir   string
 	lock  *os.File
 	log   zerolog.Logger
-	state *stateFile
+	state *stateFile // nil while it is frozen
 	hub   Hub
 	views views
 
@@ -60,6 +60,7 @@ type Badger struct {
 	dirty       atomic.Bool           // something was committed since the last sync
 	blocked     atomic.Pointer[error] // why nothing is written now; nil: it is
 	failed      atomic.Pointer[error] // why nothing is written any more; nil: it is
+	frozen      atomic.Bool           // the disk has no room to open it: it is only read
 	minFree     int64
 	rest        rest
 	reserveSize int64 // how large the reserve beside the store is to be
@@ -74,12 +75,14 @@ type Badger struct {
 	reserved uint64 // the last one that may be given before more are reserved
 	due      schedule
 	journal  journal
+	records  map[string]int64 // how many there were at the opening, by their kind
 }
 
 // OpenBadger opens the store in a folder and creates the folder if there is
 // none. Only one process can have it open: others get [ErrInUse]. A store that
 // is damaged is an [ErrDamaged], one of a newer version an [ErrNewer]: it is left
-// as it is.
+// as it is. Where the disk has no room to open a store that is there, the store is read
+// only until there is: see [Badger.Blocked].
 func OpenBadger(dir string, o Options) (*Badger, error) {
 	if o.SyncEvery <= 0 {
 		o.SyncEvery = time.Second
@@ -92,13 +95,8 @@ func OpenBadger(dir string, o Options) (*Badger, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := open(dir, o.Log)
-	if err != nil {
-		lock.Close()
-		return nil, err
-	}
 	b := &Badger{
-		db: db, dir: dir, lock: lock, log: o.Log,
+		dir: dir, lock: lock, log: o.Log,
 		requests:    make(chan *request, 4*groupSize),
 		unsynced:    make(chan *request, 4*groupSize),
 		wrote:       make(chan struct{}),
@@ -106,9 +104,16 @@ func OpenBadger(dir string, o Options) (*Badger, error) {
 		minFree:     o.MinFree,
 		reserveSize: reserve,
 	}
+	if b.db, err = open(dir, o.Log); err != nil && lacksRoom(err) {
+		err = b.freeze(err)
+	}
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
 	if err := b.begins(); err != nil {
 		b.views.close()
-		db.Close()
+		b.db.Close()
 		lock.Close()
 		return nil, fmt.Errorf("load the store in %s: %w", dir, err)
 	}
@@ -120,26 +125,37 @@ func OpenBadger(dir string, o Options) (*Badger, error) {
 
 // begins prepares a store that was just opened.
 func (b *Badger) begins() (err error) {
-	b.journal.dir = b.dir
+	if b.records, err = b.load(); err != nil {
+		return err
+	}
+	b.version = b.db.MaxVersion()
+	if b.frozen.Load() {
+		b.views.renew(b.db, b.version)
+		return nil
+	}
+	return b.settle()
+}
+
+// settle prepares what writing needs.
+func (b *Badger) settle() (err error) {
+	b.journal = journal{dir: b.dir}
 	if _, b.journal.active, err = logs(b.dir); err != nil {
 		return fmt.Errorf("find its log: %w", err)
 	}
 	b.newest.Store(int64(b.journal.active))
-	records, err := b.load()
-	if err != nil {
-		return err
-	}
-	b.version = b.db.MaxVersion()
 	b.views.renew(b.db, b.version)
-	b.state, err = openState(b.dir, state{Format: format, Since: b.version, Boot: bootID(), Version: b.version, Bound: b.reserved, Records: records})
+	b.state, err = openState(b.dir, state{Format: format, Since: b.version, Boot: bootID(), Version: b.version, Bound: b.reserved, Records: b.records})
 	if err != nil {
 		return err
 	}
 	_ = os.RemoveAll(b.dir + ".repaired") // of a repair that was given up: this one is whole
 	b.dirty.Store(true)                   // what a killed process has left may be on no disk yet
 	if _, err := b.lock.WriteAt([]byte(knownText), 0); err != nil {
-		return errors.Join(err, b.state.close())
+		err = errors.Join(err, b.state.close())
+		b.state = nil
+		return err
 	}
+	b.records = nil
 	return nil
 }
 
@@ -294,6 +310,9 @@ func (b *Badger) Close() error {
 	b.views.close()
 	if b.flushLog != nil {
 		defer b.flushLog.Close()
+	}
+	if b.state == nil { // it was only read
+		return errors.Join(b.db.Close(), b.lock.Close())
 	}
 	return errors.Join(b.end(), b.state.close(), b.lock.Close())
 }

@@ -12,6 +12,9 @@ import (
 // is written. After a lack of space, writes continue when there is somewhat more than
 // enough.
 func (b *Badger) checkDisk() {
+	if !b.thaw() {
+		return
+	}
 	was := b.Blocked()
 	least, probe := b.minFree, int64(4<<10)
 	if was != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,6 +52,12 @@ func writeOnFullDisk(dir string) error {
 		fmt.Printf("has %s %x\n", r.Key, r.Value[:8])
 	}
 	fmt.Println("open")
+	clear := sync.OnceFunc(func() { // else what earlier ones have left would fill the disk
+		for _, r := range kept {
+			fmt.Printf("del %s\n", r.Key)
+			_ = b.Delete(context.Background(), r.Key, nil, false)
+		}
+	})
 	var ending atomic.Bool
 	go func() { io.Copy(io.Discard, os.Stdin); ending.Store(true) }()
 	var writers sync.WaitGroup
@@ -69,6 +76,7 @@ func writeOnFullDisk(dir string) error {
 					if refused.Swap(false) {
 						fmt.Println("taken")
 					}
+					clear()
 				case errors.Is(err, persistence.ErrFull):
 					if !refused.Swap(true) {
 						fmt.Println("refused")
@@ -79,9 +87,8 @@ func writeOnFullDisk(dir string) error {
 					return
 				}
 				if i >= 40 { // else it would fill the disk by itself
-					if err := b.Delete(context.Background(), fmt.Sprintf("%d/%d/%d", os.Getpid(), g, i-40), nil, false); err == nil {
-						fmt.Printf("del %d/%d/%d\n", os.Getpid(), g, i-40)
-					} else if !errors.Is(err, persistence.ErrFull) {
+					fmt.Printf("del %d/%d/%d\n", os.Getpid(), g, i-40) // before: it may be killed after it
+					if err := b.Delete(context.Background(), fmt.Sprintf("%d/%d/%d", os.Getpid(), g, i-40), nil, false); err != nil && !errors.Is(err, persistence.ErrFull) {
 						failed <- err
 						return
 					}
@@ -129,7 +136,7 @@ func TestFullDiskEndsNothing(t *testing.T) {
 			}
 			t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
 			store := filepath.Join(dir, "data", "store")
-			w := startWriter(t, store)
+			w := startWriter(t, store, nil)
 			for round := range 3 {
 				w.until(t, "more is acknowledged", func(w *writer) bool { return w.puts >= 200*(round+1) })
 				fill(t, dir)
@@ -143,7 +150,7 @@ func TestFullDiskEndsNothing(t *testing.T) {
 			fill(t, dir)
 			w.end(t)
 
-			again := startWriter(t, store)
+			again := startWriter(t, store, nil)
 			again.until(t, "writes are refused at once", func(w *writer) bool { return w.refused })
 			for key, value := range w.acked {
 				if again.has[key] != value {
@@ -206,13 +213,16 @@ type writer struct {
 
 	mu         sync.Mutex
 	puts       int
+	open       bool
 	refused    bool // the last that was said
 	acked, has map[string]string
 }
 
-func startWriter(t *testing.T, store string) *writer {
+// startWriter starts the process. Acked is what an earlier one has acknowledged.
+func startWriter(t *testing.T, store string, acked map[string]string) *writer {
 	t.Helper()
 	w := &writer{cmd: exec.Command(os.Args[0]), done: make(chan error, 1), errs: &strings.Builder{}, acked: map[string]string{}, has: map[string]string{}}
+	maps.Copy(w.acked, acked)
 	w.cmd.Env = append(os.Environ(), fullWriterEnv+"="+store)
 	w.cmd.Stderr = w.errs
 	out, err := w.cmd.StdoutPipe()
@@ -246,6 +256,8 @@ func (w *writer) hear(said []string) {
 		w.has[said[1]] = said[2]
 	case len(said) == 2 && said[0] == "del":
 		delete(w.acked, said[1])
+	case said[0] == "open":
+		w.open = true
 	case said[0] == "refused", said[0] == "taken":
 		w.refused = said[0] == "refused"
 	}

@@ -41,7 +41,7 @@ func open(dir string, log zerolog.Logger) (*badger.DB, error) {
 		err = in.trim()
 	}
 	if err == nil {
-		err = makeRoom(dir, roomToOpen(len(in.logs)))
+		err = makeRoom(dir, roomToOpen)
 	}
 	if err != nil {
 		return nil, denied(dir, err)
@@ -50,7 +50,7 @@ func open(dir string, log zerolog.Logger) (*badger.DB, error) {
 	if err := os.WriteFile(marker, []byte(strconv.Itoa(readCount(marker)+1)), 0o600); err != nil {
 		return nil, fmt.Errorf("mark the opening of the store: %w", err)
 	}
-	db, err := badger.OpenManaged(badgerOptions(dir, log))
+	db, err := badger.OpenManaged(badgerOptions(dir, log).WithNumMemtables(waitingLogs(len(in.logs))))
 	if rm := os.Remove(marker); err == nil && rm != nil {
 		err = errors.Join(rm, db.Close())
 	}

@@ -18,13 +18,13 @@ import (
 //     written, so that a write that is accepted can be written down;
 //   - writes end while a share of the disk is still free, which is for the tables
 //     that Badger makes of its logs;
-//   - beside the store lies a reserve, which is given up where there is still too
-//     little, as for an opening or an end on a full disk.
+//   - beside the store lies a reserve. So much of it is given up as is missing where
+//     there is still too little, as for an opening or an end on a full disk.
 const (
 	memTable  = 8 << 20      // Badger replaces a log when it has so much
 	logRoom   = 2 * memTable // and maps this much for it
 	logHeader = 20           // of each log
-	memTables = 2            // so many logs can wait until tables are made of them
+	memTables = 2            // so many logs can wait until tables are made of them, and more after an end with more
 	// tableRoom is the most that a log becomes as a table.
 	tableRoom = memTable + memTable*1/4
 	// entryCost bounds what an entry takes in Badger's log and in memory beside
@@ -32,6 +32,8 @@ const (
 	entryCost = 160
 	// openRoom is what opening needs beside logs and tables.
 	openRoom = 4 << 20
+	// discardName is Badger's file of what could be left out of its logs of large values.
+	discardName = "DISCARD"
 )
 
 // setAside is how much a store wants to have free on a disk, and as its
@@ -93,20 +95,45 @@ func hold(dir string, size int64) error {
 // release gives the reserve up.
 func release(dir string) { _ = os.Remove(reserveOf(dir)) }
 
-// has reports whether the disk really gives so many bytes now, by taking them
-// for a moment: what statfs says does not know of quotas.
-func has(dir string, size int64) error {
-	f, err := os.CreateTemp(filepath.Dir(dir), ".room-")
-	if err != nil {
-		return err
+// openFiles is how many files an opening or an end makes at most, besides a table for
+// each log. Without them Badger would wait for ever.
+const openFiles = 16
+
+// has reports whether the disk really gives so many bytes and files now, by taking
+// them for a moment: what statfs says does not know of quotas.
+func has(dir string, size int64) (err error) {
+	for i := range openFiles {
+		f, e := os.CreateTemp(filepath.Dir(dir), ".room-")
+		if e != nil {
+			return e
+		}
+		_ = os.Remove(f.Name()) // it is there until it is closed
+		defer func() { err = errors.Join(err, f.Close()) }()
+		if i == 0 {
+			if err := allocate(f, size); err != nil {
+				return err
+			}
+		}
 	}
-	_ = os.Remove(f.Name())
-	return errors.Join(allocate(f, size), f.Close())
+	return nil
+}
+
+// spend gives up so much of the reserve. The rest serves the next opening on the same
+// disk: what is free there may be gone until then.
+func spend(dir string, size int64) {
+	info, err := os.Stat(reserveOf(dir))
+	if err != nil || info.Size() <= size || os.Truncate(reserveOf(dir), info.Size()-size) != nil {
+		release(dir)
+	}
 }
 
 // makeRoom sees to it that the disk has what Badger needs, and gives up the
-// reserve for it.
+// reserve for it, in parts.
 func makeRoom(dir string, size int64) error {
+	if has(dir, size) == nil {
+		return nil
+	}
+	spend(dir, size)
 	if has(dir, size) == nil {
 		return nil
 	}
@@ -153,7 +180,7 @@ func dropIdle(dir string) error {
 	idle := map[string]func(b []byte) bool{
 		"*.mem":       func(b []byte) bool { return len(b) == 0 },
 		"*.vlog":      func(b []byte) bool { return len(bytes.TrimRight(b, "\x00")) <= logHeader }, // no value is as large as the threshold
-		"DISCARD":     func(b []byte) bool { return true },                                         // what could be left out of those
+		discardName:   func(b []byte) bool { return true },                                         // what could be left out of those
 		"KEYREGISTRY": func(b []byte) bool { return !bytes.HasSuffix(b, []byte("Hello Badger")) || len(b) != 28 },
 	}
 	for pattern, drop := range idle {
@@ -182,11 +209,14 @@ func dropIdle(dir string) error {
 	return nil
 }
 
-// roomToOpen is what opening needs: a new log, and a table for each log beyond
-// those that can wait for it in memory.
-func roomToOpen(logs int) int64 {
-	return logRoom + openRoom + int64(max(logs-memTables-1, 0))*tableRoom
-}
+// roomToOpen is what opening needs beside a new log. The logs that are there wait in
+// memory until the disk takes their tables, however many they are: see [waitingLogs].
+const roomToOpen = logRoom + openRoom
+
+// waitingLogs is how many logs can wait for their tables in a database that is opened
+// with so many. With fewer places, the opening would wait for tables, and those perhaps
+// for others to be put together, for which a full disk has no room.
+func waitingLogs(logs int) int { return max(memTables, logs+1) }
 
 // trim cuts the empty ends of logs off, as Badger would when it has opened them.
 func (in *inspection) trim() error {

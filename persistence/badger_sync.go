@@ -87,7 +87,7 @@ func (b *Badger) flush() error {
 	} else if err := syncData(b.flushLog); err != nil || newest == b.flushed {
 		return err
 	}
-	for n := max(b.flushed+1, newest-memTables-1); n < newest; n++ {
+	for n := max(b.flushed+1, newest-b.db.Opts().NumMemtables-1); n < newest; n++ {
 		if err := syncLog(logName(b.dir, n)); err != nil {
 			return err
 		}

@@ -62,6 +62,10 @@ func (v *views) swap(next *view) {
 func (v *views) read(f func(*badger.Txn) error) error {
 	v.mu.Lock()
 	now := v.now
+	if now == nil {
+		v.mu.Unlock()
+		return ErrUnwritable
+	}
 	now.readers++
 	v.mu.Unlock()
 	defer func() {

@@ -72,6 +72,10 @@ type batch struct {
 // commit decides and carries out the requests, in as few transactions as they
 // fit in, and answers those that need not wait for a sync.
 func (b *Badger) commit(group []*request) {
+	if b.frozen.Load() {
+		b.refuseAll(group)
+		return
+	}
 	t := b.begin()
 	for _, r := range group {
 		if r.ctx != nil && r.ctx.Err() != nil {
@@ -106,6 +110,22 @@ func (b *Badger) commit(group []*request) {
 		t.requests = append(t.requests, r)
 	}
 	b.finish(t)
+}
+
+// refuseAll answers requests to a store that is only read.
+func (b *Badger) refuseAll(group []*request) {
+	why := ErrFull
+	if err := b.Blocked(); err != nil {
+		why = err
+	}
+	for _, r := range group {
+		if r.kind == expire {
+			b.due.add(deadline{at: stamp(time.Now().Add(expireAgain)), key: r.key})
+			continue
+		}
+		r.answer = answer{err: fmt.Errorf("write %q: %w", r.key, why)}
+		r.reply()
+	}
 }
 
 // expireAgain is how long a record whose time is over, but which cannot be

@@ -33,7 +33,11 @@ func init() {
 	plain := mapper.mmap
 	mapper.mmap = func(addr, length uintptr, prot, flags, fd int, offset int64) (uintptr, error) {
 		if prot&syscall.PROT_WRITE != 0 && flags&syscall.MAP_SHARED != 0 && flags&syscall.MAP_ANONYMOUS == 0 {
-			if err := allocateMapped(fd, offset, int64(length)); err != nil {
+			name, _ := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
+			if filepath.Base(name) == discardName { // nothing of ours, and each opening makes it anew
+				return plain(addr, length, prot, flags&^syscall.MAP_SHARED|syscall.MAP_PRIVATE, fd, offset)
+			}
+			if err := allocateMapped(fd, offset, int64(length), filepath.Ext(name) == ".sst"); err != nil {
 				return 0, err
 			}
 		}
@@ -45,7 +49,7 @@ func init() {
 // disk has them: Badger takes a table that it could not make while it puts others
 // together for one that was empty, and removes those (the error is bound too early
 // in its subcompact). Nothing but more tables waits for that meanwhile.
-func allocateMapped(fd int, offset, length int64) error {
+func allocateMapped(fd int, offset, length int64, table bool) error {
 	var file syscall.Stat_t
 	if err := syscall.Fstat(fd, &file); err != nil {
 		return err
@@ -58,7 +62,7 @@ func allocateMapped(fd int, offset, length int64) error {
 		if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 			return err
 		}
-		if name, e := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)); e != nil || filepath.Ext(name) != ".sst" {
+		if !table {
 			return err
 		}
 		time.Sleep(tableAgain)

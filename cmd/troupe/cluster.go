@@ -141,8 +141,9 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	if s.disk, err = openDisk(s.data, s.log); err != nil {
 		return err
 	}
-	s.ends = append(s.ends, s.disk.Close)
-	s.store = s.disk
+	late := persistence.NewLate(s.disk)
+	s.ends = append(s.ends, late.Close)
+	s.store = late
 	s.accounts = persistence.NewAccounts(s.store)
 	s.tokenAccounts = s.accounts
 	if s.S3.on() {

@@ -323,7 +323,7 @@ func (s *service) blocked() string {
 	if s.disk == nil {
 		return ""
 	}
-	switch err := s.disk.Blocked(); {
+	switch err := s.usage.Ready(); {
 	case err == nil:
 		return ""
 	case errors.Is(err, persistence.ErrFull):

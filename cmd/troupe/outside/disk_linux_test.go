@@ -1,9 +1,11 @@
 package outside_test
 
 import (
+	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -190,6 +192,128 @@ func troubled(t *testing.T, data, notice, code, command string, begin, end func(
 		}
 	}
 	_ = c.Process.Signal(syscall.SIGTERM) // before its disk goes
+	if err := c.end(t, hang); err != nil {
+		t.Errorf("the stop: %v", err)
+	}
+}
+
+var diskKills = flag.Int("disk-kills", 0, "kills of the service on a full disk; 0: one, or ten if all tests are asked for")
+
+// TestKillOnFullDisk fills the disk of the data folder to the last byte under a service
+// with tasks of all kinds, and kills it there, again and again: it starts, answers polls,
+// results and lists, says that it is not ready and why, and writes the ends when there is
+// room. Every second time, what a start has set free is taken too, and it is killed again.
+func TestKillOnFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := shortFolder(t)
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=200m"); err != nil {
+		t.Skipf("no disk of its own can be made here: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	data := filepath.Join(dir, "data")
+	c, base := serve(t, data, "--workers=3")
+	token := tokenLine.FindStringSubmatch(c.out.String())[1]
+	fillers := 0
+	fill := func() {
+		t.Helper()
+		fillers++
+		f, err := os.Create(filepath.Join(dir, "filler"+strconv.Itoa(fillers)))
+		if err != nil {
+			return // no room for that either
+		}
+		for err = nil; err == nil; {
+			_, err = f.Write(make([]byte, 4096))
+		}
+		_ = f.Close()
+	}
+	send := func(task string) string {
+		t.Helper()
+		_, got, err := post(base, token, task)
+		x := read(t, got)
+		if err != nil || !x.Success {
+			t.Fatalf("%s: %v: %s", task, err, got)
+		}
+		return x.TaskID
+	}
+	kills := 1
+	if *diskKills > 0 {
+		kills = *diskKills
+	} else if need.AllAsked() {
+		kills = 10
+	}
+	for kill := range kills {
+		done := send(`{"async":true,"queueTimeout":20000,"actions":[{"evaluate":"return 6*7"}]}`)
+		wait.Until(t, "a task has ended", func() bool {
+			_, got := get(t, base, token, "/v1/get-result?wait=20000&taskId="+done)
+			return strings.Contains(got, `"complete"`)
+		})
+		cut := send(`{"async":true,"queueTimeout":20000,"actions":[{"wait":60000}]}`)
+		once := send(`{"queue":true,"actions":[{"wait":60000}]}`)
+		twice := send(`{"queue":{"attempts":2},"actions":[{"evaluate":"return new Promise(f => setTimeout(() => f(6*7), 3000))"}]}`)
+		waits := send(`{"queue":true,"actions":[{"evaluate":"return 'later'"}]}`)
+		wait.Until(t, "the tasks run", func() bool {
+			_, more := get(t, base, token, "/v1/get-result?taskId="+once)
+			_, last := get(t, base, token, "/v1/get-result?taskId="+twice)
+			return !strings.Contains(more, `"queued"`) && !strings.Contains(last, `"queued"`)
+		})
+		fill()
+		for again := range 1 + kill%2 {
+			_ = c.Process.Kill()
+			_ = c.end(t, hang)
+			if again > 0 {
+				fill()
+			}
+			c, base = serve(t, data, "--workers=3")
+		}
+		poll := func(id string) string {
+			status, got := get(t, base, token, "/v1/get-result?taskId="+id)
+			if status != 200 {
+				t.Errorf("kill %d: the poll of %s: %d: %s", kill, id, status, got)
+			}
+			return got
+		}
+		if got := poll(done); !strings.Contains(got, `"data":42`) {
+			t.Errorf("kill %d: the result of before: %s", kill, got)
+		}
+		for _, id := range []string{cut, once} {
+			if got := poll(id); !strings.Contains(got, `"interrupted"`) {
+				t.Errorf("kill %d: what was cut off: %s", kill, got)
+			}
+		}
+		for _, id := range []string{twice, waits} {
+			if got := poll(id); !strings.Contains(got, `"pending"`) && !strings.Contains(got, `"queued"`) {
+				t.Errorf("kill %d: what is still to run: %s", kill, got)
+			}
+		}
+		if status, got := get(t, base, token, "/v1/queue"); status != 200 || !strings.Contains(got, `"success":true`) {
+			t.Errorf("kill %d: the queue: %d: %s", kill, status, got)
+		}
+		if status, got := get(t, base, "", "/readyz"); status != 503 || !strings.Contains(got, "nearly full") {
+			t.Errorf("kill %d: /readyz: %d: %s", kill, status, got)
+		}
+		if status, got, err := post(base, token, `{"async":true,"actions":[{"evaluate":"return 1"}]}`); err != nil || status != 503 || !strings.Contains(got, `"storage_full"`) {
+			t.Errorf("kill %d: a new task: %v, %d: %s", kill, err, status, got)
+		}
+		for i := range fillers {
+			_ = os.Remove(filepath.Join(dir, "filler"+strconv.Itoa(i+1)))
+		}
+		wait.Until(t, "the service is ready", func() bool { status, _ := get(t, base, "", "/readyz"); return status == 200 })
+		for id, end := range map[string]string{cut: `"interrupted"`, once: `"interrupted"`, twice: `"data":42`, waits: `"later"`} {
+			wait.Until(t, "the end of a task is known", func() bool { return strings.Contains(poll(id), end) })
+		}
+		reserve := func() bool { _, err := os.Stat(filepath.Join(data, "store.reserve")); return err == nil }
+		wait.Until(t, "the reserve is there again", reserve)
+		_ = c.Process.Kill() // what is written is there after another kill
+		_ = c.end(t, hang)
+		c, base = serve(t, data, "--workers=3")
+		for id, end := range map[string]string{done: `"data":42`, cut: `"interrupted"`, once: `"interrupted"`, twice: `"data":42`, waits: `"later"`} {
+			if got := poll(id); !strings.Contains(got, end) {
+				t.Errorf("kill %d: after another kill: %s", kill, got)
+			}
+		}
+		wait.Until(t, "the service is ready", func() bool { status, _ := get(t, base, "", "/readyz"); return status == 200 })
+	}
+	_ = c.Process.Signal(syscall.SIGTERM)
 	if err := c.end(t, hang); err != nil {
 		t.Errorf("the stop: %v", err)
 	}
