@@ -285,8 +285,8 @@ func TestKillOnFullDisk(t *testing.T) {
 				t.Errorf("kill %d: what is still to run: %s", kill, got)
 			}
 		}
-		if status, got := get(t, base, token, "/v1/queue"); status != 200 || !strings.Contains(got, `"success":true`) {
-			t.Errorf("kill %d: the queue: %d: %s", kill, status, got)
+		if status, got := get(t, base, token, "/v1/tasks"); status != 200 || !strings.Contains(got, `"success":true`) {
+			t.Errorf("kill %d: the list of tasks: %d: %s", kill, status, got)
 		}
 		if status, got := get(t, base, "", "/readyz"); status != 503 || !strings.Contains(got, "nearly full") {
 			t.Errorf("kill %d: /readyz: %d: %s", kill, status, got)
