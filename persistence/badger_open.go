@@ -41,7 +41,7 @@ func open(dir string, log zerolog.Logger) (*badger.DB, error) {
 		err = in.trim()
 	}
 	if err == nil {
-		err = makeRoom(dir, roomToOpen)
+		err = makeRoomToOpen(dir)
 	}
 	if err != nil {
 		return nil, denied(dir, err)

@@ -18,8 +18,9 @@ import (
 //     written, so that a write that is accepted can be written down;
 //   - writes end while a share of the disk is still free, which is for the tables
 //     that Badger makes of its logs;
-//   - beside the store lies a reserve. So much of it is given up as is missing where
-//     there is still too little, as for an opening or an end on a full disk.
+//   - beside the store lies a reserve, which is given up where there is still too
+//     little, as for an end on a full disk. An opening takes only so much of it as
+//     is missing.
 const (
 	memTable  = 8 << 20      // Badger replaces a log when it has so much
 	logRoom   = 2 * memTable // and maps this much for it
@@ -127,13 +128,18 @@ func spend(dir string, size int64) {
 	}
 }
 
-// makeRoom sees to it that the disk has what Badger needs, and gives up the
-// reserve for it, in parts.
-func makeRoom(dir string, size int64) error {
-	if has(dir, size) == nil {
+// makeRoomToOpen is makeRoom for an opening, and leaves what it can of the reserve.
+func makeRoomToOpen(dir string) error {
+	if has(dir, roomToOpen) == nil {
 		return nil
 	}
-	spend(dir, size)
+	spend(dir, roomToOpen)
+	return makeRoom(dir, roomToOpen)
+}
+
+// makeRoom sees to it that the disk has what Badger needs, and gives up the
+// reserve for it.
+func makeRoom(dir string, size int64) error {
 	if has(dir, size) == nil {
 		return nil
 	}
