@@ -244,6 +244,29 @@ func TestSelection(t *testing.T) {
 	})
 }
 
+// TestSessionsHere: an account can hold as many workers as it is told, and not one more.
+func TestSessionsHere(t *testing.T) {
+	specs := []api.WorkerSpec{{ID: "hers", Name: "hers", Owner: "bert"}}
+	for shared, want := range map[int][2]int{0: {0, 1}, 1: {1, 2}, 3: {1, 2}, 4: {2, 3}, 7: {3, 4}} {
+		for i, a := range []api.Account{anna, bert} {
+			testkit.Run(t, testkit.Options{Workers: shared, Specs: specs}, func(t *testing.T, k *testkit.Kit) {
+				told := testkit.Ask(k, &api.ListWorkers{Account: a}).Sessions
+				if told != want[i] {
+					t.Errorf("%s is told %d with %d shared workers, want %d", a.ID, told, shared, want[i])
+				}
+				for range told {
+					k.WantEnd(k.Start(a, testkit.Task(testkit.Preserve()), quick), engine.EndCompleted)
+				}
+				code := engine.CodeSessionLimit
+				if a == bert || told == 0 { // an own worker may become free, or there is none
+					code = engine.CodeNoWorkerAvailable
+				}
+				k.WantRefused(k.Start(a, testkit.Task(testkit.Preserve()), quick), code)
+			})
+		}
+	}
+}
+
 func TestListOfWorkers(t *testing.T) {
 	specs := []api.WorkerSpec{{ID: "hers", Name: "hers", Owner: "bert"}}
 	testkit.Run(t, testkit.Options{Workers: 2, Specs: specs}, func(t *testing.T, k *testkit.Kit) {

@@ -26,15 +26,16 @@ import (
 
 // fakeActors are scripted actors.
 type fakeActors struct {
-	execute func(context.Context, *api.Execute) (*api.Executed, error)
-	free    func() // of the last task that was started
-	start   func(context.Context, *api.Execute) (*api.Started, error)
-	poll    func(context.Context, *api.Poll) (*api.Polled, error)
-	follow  func(context.Context, *api.Follow) (*api.Followed, error)
-	found   bool // there is a task to cancel
-	list    []api.WorkerInfo
-	asleep  bool       // no worker is ready
-	status  api.Status // zero: two workers are free
+	execute  func(context.Context, *api.Execute) (*api.Executed, error)
+	free     func() // of the last task that was started
+	start    func(context.Context, *api.Execute) (*api.Started, error)
+	poll     func(context.Context, *api.Poll) (*api.Polled, error)
+	follow   func(context.Context, *api.Follow) (*api.Followed, error)
+	found    bool // there is a task to cancel
+	list     []api.WorkerInfo
+	sessions int        // that the account may hold here
+	asleep   bool       // no worker is ready
+	status   api.Status // zero: two workers are free
 
 	mu   sync.Mutex
 	seen []*api.Execute
@@ -74,7 +75,7 @@ var noTask = &api.Refusal{Code: engine.CodeTaskNotFound}
 func (c *fakeActors) Do(ctx context.Context, m any) (any, error) {
 	switch m := m.(type) {
 	case *api.ListWorkers:
-		return &api.Workers{Workers: c.list}, nil
+		return &api.Workers{Workers: c.list, Sessions: c.sessions}, nil
 	case *api.Poll:
 		if c.poll != nil {
 			return orError(c.poll(ctx, m))

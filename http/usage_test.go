@@ -42,10 +42,10 @@ func TestRateLimit(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for token, want := range map[string]string{
-		"small": `free 50 60000 0 false 0; 12 used, 38 left, 1 held`,
-		"good":  `pro <nil> 120000 3.6e+06 true 50; 12 used, <nil> left, 1 held`,
+		"small": `free 50 60000 0 false 0, 0 here; 12 used, 38 left, 1 held`,
+		"good":  `pro <nil> 120000 3.6e+06 true 50, 2 here; 12 used, <nil> left, 1 held`,
 	} {
-		c := &fakeActors{list: []api.WorkerInfo{{ID: "w1", Session: "sess_1"}, {ID: "w2"}}}
+		c := &fakeActors{list: []api.WorkerInfo{{ID: "w1", Session: "sess_1"}, {ID: "w2"}}, sessions: 2}
 		e := openServer(t, c, func(c *http.Config) { c.Counts = counts(12) })
 		conn := e.dial(t, nil)
 		_, _ = fmt.Fprintf(conn, "GET /v1/usage HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer %s\r\n\r\n", token)
@@ -58,8 +58,8 @@ func TestUsage(t *testing.T) {
 			t.Fatalf("the answer is %d %v, %v", r.StatusCode, u, err)
 		}
 		l := u["limits"].(map[string]any)
-		got := fmt.Sprintf("%v %v %v %v %v %v; %v used, %v left, %v held", u["plan"], l["tasksPerDay"], l["syncTimeout"],
-			l["asyncTimeout"], l["sessions"], l["reservedWorkers"], u["usedToday"], u["remainingToday"], u["reservedWorkers"])
+		got := fmt.Sprintf("%v %v %v %v %v %v, %v here; %v used, %v left, %v held", u["plan"], l["tasksPerDay"], l["syncTimeout"],
+			l["asyncTimeout"], l["sessions"], l["reservedWorkers"], l["reservedWorkersHere"], u["usedToday"], u["remainingToday"], u["reservedWorkers"])
 		if got != want {
 			t.Errorf("%s: %s, want %s", token, got, want)
 		}

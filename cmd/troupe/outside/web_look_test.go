@@ -45,8 +45,8 @@ func (l looked) check(t *testing.T, of string) {
 	}
 }
 
-// axe looks for what keeps people out, in each view, light and dark, wide and as
-// narrow as a page of 1280 pixels becomes that is shown four times as large.
+// axe looks for what keeps people out, in each view, light and dark, wide, on a tablet,
+// and as narrow as a page of 1280 pixels becomes that is shown four times as large.
 func axe(t *testing.T, w *web) {
 	packages, err := npm.Install(filepath.Join("testdata", "web"), filepath.Join("..", "..", "..", ".cache", "web"))
 	if err != nil {
@@ -107,11 +107,7 @@ func axe(t *testing.T, w *web) {
 			list += `,{"click":"li[data-batch] a"},{"waitForElement":".shots img"}`
 		}
 		for j, theme := range []string{"light", "dark"} {
-			if (i+j)%2 == 0 {
-				list += `,{"setViewportSize":[320,844]}`
-			} else {
-				list += `,{"setViewportSize":[1280,800]}`
-			}
+			list += []string{`,{"setViewportSize":[320,844]}`, `,{"setViewportSize":[768,1024]}`, `,{"setViewportSize":[1280,800]}`}[(i+j)%3]
 			list += fmt.Sprintf(`,{"selectOption":["#theme",%q]},{"evaluate":%s,"options":{"push":"found"}}`, theme, asJSON(look))
 		}
 	}
