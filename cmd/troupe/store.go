@@ -16,6 +16,7 @@ import (
 type storeCommands struct {
 	Check   storeCheck   `cmd:"" help:"Read the whole store and report damage. Changes nothing."`
 	Repair  storeRepair  `cmd:"" help:"Make a new store from the readable part of a damaged one, which is moved aside."`
+	Compact storeCompact `cmd:"" help:"Give back the disk space of removed and overwritten records. The service must be stopped."`
 	Backup  storeBackup  `cmd:"" help:"Write all records of the store to a file."`
 	Restore storeRestore `cmd:"" help:"Restore the store from a backup. The current store is moved aside."`
 }
