@@ -49,6 +49,8 @@ type blocks struct {
 	spent  bool     // the task is over: it has done too much
 	guards int      // how many of them catch failures
 	caught *Failure // that has ended a list in one of those
+	trials int      // how many of them are the lists do of try
+	allow  int      // how many of them have continueOnError: true of their own
 }
 
 // spend counts actions and iterations in blocks.
@@ -84,6 +86,24 @@ func (b *blocks) enter(s *Step) (leave func()) {
 		b.depth--
 		b.run.page.frame = frame
 	}
+}
+
+// tolerates reports whether the task says of a step that it may fail: by the step's own
+// continueOnError, by that of a block around it, or by a try. What config says is only how
+// the list goes on.
+func (b *blocks) tolerates(s *Step) bool { return s.mayFail() || b.allow > 0 || b.trials > 0 }
+
+func (s *Step) mayFail() bool {
+	return s.Options.ContinueOnError != nil && *s.Options.ContinueOnError
+}
+
+// allowing counts a step that may fail, while the lists in it run.
+func (b *blocks) allowing(s *Step) (end func()) {
+	if !s.mayFail() {
+		return func() {}
+	}
+	b.allow++
+	return func() { b.allow-- }
 }
 
 // guarded runs a list in which a failure ends the list. It gives that failure, with

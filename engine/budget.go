@@ -58,6 +58,7 @@ type reports struct {
 	size  int
 	left  Truncated
 	last  *Failure // nil unless there was no room for the failure that came last
+	first Code     // of the first failure that was not tolerated
 	brief map[string]json.RawMessage
 }
 
@@ -90,6 +91,9 @@ func (p *reports) step(s StepReport) {
 // once; one that ends the list is, too.
 func (p *reports) failed(f Failure, ends bool) {
 	f.Text = lang.Short(f.Text, maxErrorText)
+	if p.first == "" && !f.Tolerated {
+		p.first = f.Code
+	}
 	_, again := p.brief[f.Path]
 	if !again {
 		if p.brief == nil {

@@ -221,7 +221,7 @@ func (in *instance) outcome(ctx context.Context, r *Run, took time.Duration, sto
 	if o.End != EndCompleted { // what there is so far
 		r.last = r.good
 	}
-	o.Failures = r.reports.errors()
+	o.Failures, o.Failed = r.reports.errors(), r.reports.first
 	if o.Data, o.Last = r.captures.results(); r.returned != nil {
 		o.Data, o.Last = r.returned, nil
 	}

@@ -45,10 +45,11 @@ func EndOf(ctx context.Context) End {
 // tasks and crosses processes.
 type Outcome struct {
 	End       End             `json:"end" mask:"own"`
-	Data      json.RawMessage `json:"data,omitempty"`     // the task's result, null when the last action failed; what there was so far where the list did not come to its end
-	Last      json.RawMessage `json:"last,omitempty"`     // the last action's result, where Data holds captured responses
-	Duration  time.Duration   `json:"duration"`           // from the start of the first action
-	Failures  []Failure       `json:"failures,omitempty"` // in the order they happened
+	Data      json.RawMessage `json:"data,omitempty"`              // the task's result, null when the last action failed; what there was so far where the list did not come to its end
+	Last      json.RawMessage `json:"last,omitempty"`              // the last action's result, where Data holds captured responses
+	Duration  time.Duration   `json:"duration"`                    // from the start of the first action
+	Failures  []Failure       `json:"failures,omitempty"`          // in the order they happened
+	Failed    Code            `json:"failed,omitempty" mask:"own"` // of the first failure that the list did not tolerate, also where Failures have no room for it; empty: there is none, or an earlier release has played the task
 	Warnings  []Warning       `json:"warnings,omitempty"`
 	Steps     []StepReport    `json:"steps,omitempty"`               // only with config.trace
 	Truncated *Truncated      `json:"truncated,omitempty"`           // nil where nothing was left out
@@ -76,6 +77,9 @@ type Failure struct {
 	// one loop alone.
 	Iterations []int           `json:"iterations,omitempty"`
 	Action     json.RawMessage `json:"action" mask:"own"` // as the client sent it; with its strings cut where the action had failed before
+	// Tolerated tells that the list says that this may fail, by more than
+	// config.continueOnError: see [blocks.tolerates].
+	Tolerated bool `json:"tolerated,omitempty"`
 }
 
 func (f *Failure) Error() string { return f.Text }

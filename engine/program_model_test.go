@@ -25,6 +25,7 @@ type modelFailure struct {
 	code Code
 	path string
 	at   []int
+	ok   bool // the list says that it may fail
 }
 
 // model is the small interpreter.
@@ -32,6 +33,8 @@ type model struct {
 	saved    map[string]json.RawMessage
 	goesOn   bool
 	guards   int
+	trials   int // lists do of try that run
+	allowed  int // blocks that run and may fail
 	loops    []int // the iterations of those that run
 	pushed   []map[string][]json.RawMessage
 	pending  *modelFailure
@@ -51,6 +54,18 @@ func (m *model) left() map[string]any {
 		all[k] = value
 	}
 	return all
+}
+
+func (m *model) mayFail() bool { return m.allowed > 0 || m.trials > 0 }
+
+// counted is the code of the first failure that counts.
+func (m *model) counted() Code {
+	for _, f := range m.failures {
+		if !f.ok {
+			return f.code
+		}
+	}
+	return ""
 }
 
 func encoded(v any) json.RawMessage { b, _ := json.Marshal(v); return b }
@@ -75,15 +90,22 @@ func (m *model) step(a anAction, path string) (json.RawMessage, how) {
 		}
 	}
 	m.ran[name]++
-	res, h, code := m.act(name, a[name], path)
 	goesOn, explicit := options["continueOnError"].(bool)
+	if explicit && goesOn {
+		m.allowed++
+	}
+	res, h, code := m.act(name, a[name], path)
+	mayFail := m.mayFail()
+	if explicit && goesOn {
+		m.allowed--
+	}
 	if !explicit {
 		goesOn = m.goesOn && m.guards == 0 && name != "assert"
 	}
 	switch {
 	case code != "":
 		m.last = code
-		f := modelFailure{code, path, append([]int(nil), m.loops...)}
+		f := modelFailure{code, path, append([]int(nil), m.loops...), mayFail}
 		switch {
 		case goesOn:
 			m.failures = append(m.failures, f)
@@ -181,8 +203,10 @@ func (m *model) act(name string, v any, path string) (json.RawMessage, how, Code
 		return res, h, ""
 	case "try":
 		m.guards++
+		m.trials++
 		res, h := inner("do")
 		m.guards--
+		m.trials--
 		if h != stops && h != ends {
 			return res, h, ""
 		}
@@ -203,7 +227,7 @@ func (m *model) act(name string, v any, path string) (json.RawMessage, how, Code
 				m.pending = nil
 				return nil, goes, false
 			}
-			if m.guards == 0 {
+			if m.pending.ok = m.mayFail(); m.guards == 0 {
 				m.failures, m.pending = append(m.failures, *m.pending), nil
 			}
 			return nil, h, true

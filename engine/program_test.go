@@ -34,7 +34,7 @@ func TestProgramsDoWhatTheModelSays(t *testing.T) {
 			if at == nil && f.Iteration != nil {
 				at = []int{*f.Iteration}
 			}
-			failed = append(failed, modelFailure{f.Code, f.Path, at})
+			failed = append(failed, modelFailure{f.Code, f.Path, at, f.Tolerated})
 		}
 		end := EndCompleted
 		if how == stops || how == ends {
@@ -53,6 +53,9 @@ func TestProgramsDoWhatTheModelSays(t *testing.T) {
 		}
 		if m.returned != nil {
 			data = m.returned
+		}
+		if o.Failed != m.counted() {
+			t.Fatalf("list %d has failed with %q, the model says %q:\n%s", n, o.Failed, m.counted(), body)
 		}
 		if o.End != end || !reflect.DeepEqual(failed, m.failures) || end == EndCompleted && !sameJSON(o.Data, data) || !reflect.DeepEqual(left, m.left()) {
 			t.Fatalf("list %d ends as %s with %s, failures %v and %v saved;\nthe model says %s with %s, failures %v and %v saved:\n%s",

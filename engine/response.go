@@ -26,6 +26,7 @@ type capture struct {
 	body    json.RawMessage
 	at      *int // the iteration that it began in
 	within  []int
+	allowed bool // it may fail: see [blocks.tolerates]
 }
 
 // maxCaptures bounds the responses that one task waits for: in loops the number of
@@ -96,7 +97,7 @@ var _ = define(Action[lang.Text]{
 		}
 	},
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Text) (Result, error) {
-		c := &capture{step: s, limit: r.timeOf(s), at: r.blocks.iteration(), within: r.blocks.iterations(), count: own(s, "count", 0), open: own(s, "until", "") == "end"}
+		c := &capture{step: s, limit: r.timeOf(s), at: r.blocks.iteration(), within: r.blocks.iterations(), allowed: r.blocks.tolerates(s), count: own(s, "count", 0), open: own(s, "until", "") == "end"}
 		if c.open && c.count == 0 {
 			c.count = maxResponses
 		}
@@ -163,8 +164,16 @@ func (cs *captures) collect(ctx context.Context, first int) {
 		if c.count == 0 {
 			c.body = nil
 		}
-		cs.run.reports.failed(Failure{Code: p.Code, Text: cs.run.mask.Text(p.Text).String(), Index: c.step.Index, Path: c.step.Path, Flow: cs.run.scopes.now.flow, Iteration: c.at, Iterations: c.within, Action: c.step.raw}, false)
+		cs.run.reports.failed(Failure{Code: p.Code, Text: cs.run.mask.Text(p.Text).String(), Index: c.step.Index, Path: c.step.Path, Flow: cs.run.scopes.now.flow, Iteration: c.at, Iterations: c.within, Action: c.step.raw, Tolerated: c.allowed}, false)
 		cs.run.evidence.fails(ctx, c.step.Path, false)
+	}
+}
+
+// tolerate lets the answers from the first one on fail: the actions that wait for them run
+// again.
+func (cs *captures) tolerate(first int) {
+	for _, c := range cs.list[first:] {
+		c.allowed = true
 	}
 }
 

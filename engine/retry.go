@@ -59,16 +59,19 @@ var _ = define(Action[attempts]{
 			if err := r.blocks.spend(1); err != nil {
 				return nil, err
 			}
+			waits := len(r.captures.list)
 			res, failed, err := r.blocks.guarded(func() (Result, error) { return r.list(ctx, v.do) })
 			if failed == nil {
 				return res, err
 			}
 			if l.i+1 == v.times {
+				failed.Tolerated = r.blocks.tolerates(s) // it is the failure of all attempts
 				if r.blocks.caught = failed; r.blocks.guards == 0 {
 					r.blocks.uncaught(ctx)
 				}
 				return nil, err
 			}
+			r.captures.tolerate(waits)
 			if err := r.sleep(ctx, time.Duration(v.delay*float64(time.Millisecond))); err != nil {
 				return nil, err
 			}

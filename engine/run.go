@@ -180,6 +180,7 @@ func (r *Run) act(ctx context.Context, s *Step) (res Result, err error) {
 			res, err = nil, Problemf(CodeInternal, "%s failed unexpectedly: %v", s.def.name, p)
 		}
 	}()
+	defer r.blocks.allowing(s)()
 	if s.def.run != nil {
 		return s.def.run(ctx, r, s)
 	}
@@ -258,7 +259,7 @@ func (r *Run) stopAfter(s *Step, err error) error {
 // fails records the failure of a step, or lets a block around it catch it.
 func (r *Run) fails(ctx context.Context, s *Step, p *Problem, stop error) {
 	r.failed = p.Code
-	f := Failure{Code: p.Code, Text: p.Text, Index: s.Index, Path: s.Path, Flow: r.scopes.now.flow, Iteration: r.blocks.iteration(), Iterations: r.blocks.iterations(), Action: s.raw}
+	f := Failure{Code: p.Code, Text: p.Text, Index: s.Index, Path: s.Path, Flow: r.scopes.now.flow, Iteration: r.blocks.iteration(), Iterations: r.blocks.iterations(), Action: s.raw, Tolerated: r.blocks.tolerates(s)}
 	if stop != nil && r.blocks.guards > 0 && !r.crashed && !r.blocks.spent {
 		r.blocks.caught = &f
 		return

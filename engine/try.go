@@ -50,7 +50,9 @@ var _ = define(Action[trial]{
 	Example:   `{"try":{"do":[{"click":"#accept-cookies","options":{"timeout":200}}],"catch":[{"getText":"h1"}],"as":"why"}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v trial) (Result, error) {
 		defer r.blocks.enter(s)()
+		r.blocks.trials++
 		res, failed, err := r.blocks.guarded(func() (Result, error) { return r.list(ctx, v.do) })
+		r.blocks.trials--
 		if failed == nil {
 			return res, err
 		}
