@@ -8,6 +8,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/batch"
+	"troupe/actors/outcome"
 	"troupe/actors/records"
 	"troupe/engine"
 )
@@ -60,6 +61,15 @@ func (n *nodeParts) endQueued(ctx context.Context, e *records.Ending) error {
 	if e.Queued == nil || e.Queued.Batch == nil || n.batches == nil {
 		return n.records.Queue().End(ctx, e)
 	}
+	if e.Task.NeverBegan(e.Code) && n.batches.Drops(e.Queued.Batch) {
+		dropped := *e
+		dropped.Dropped = true
+		err := n.records.Queue().End(ctx, &dropped)
+		if err == nil {
+			n.batches.Returned(e.Queued.Batch)
+		}
+		return err
+	}
 	order, done, err := n.batches.Ending(ctx, e.Queued.Batch)
 	if err != nil {
 		return fmt.Errorf("wait for the batch: %w", err)
@@ -67,7 +77,7 @@ func (n *nodeParts) endQueued(ctx context.Context, e *records.Ending) error {
 	ordered := *e
 	ordered.Listed = order
 	err = n.records.Queue().End(ctx, &ordered)
-	done(e.Code, e.Task.Status == api.TaskFailed, err)
+	done(e.Code, outcome.Counted(e.Task.Status, e.Code) == api.TaskFailed, err)
 	return err
 }
 

@@ -170,6 +170,9 @@ func (n *Node) listBatchItems(ctx context.Context, m *api.ListBatchItems) (*api.
 	if no := n.parts.mayBatch(); no != nil {
 		return unlisted(no), nil
 	}
+	if m.Order == api.OrderDropped {
+		return batch.Dropped(ctx, n.parts.records, m)
+	}
 	if n.parts.batches != nil {
 		return n.parts.batches.Items(ctx, m)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/backlog"
+	"troupe/actors/outcome"
 	"troupe/actors/records"
 	"troupe/engine"
 	"troupe/persistence"
@@ -241,7 +242,7 @@ func (n *nodeParts) decideOver(ctx context.Context, t records.Task, revision uin
 		task, err := q.Parse()
 		if err != nil {
 			n.log.Error().Err(err).Str("task", t.ID).Msg("queued task not read")
-		} else if after, again := backlog.Again(task.Queue, t.Queue.Attempts, codeOf(out)); again {
+		} else if after, again := backlog.Again(task.Queue, t.Queue.Attempts, outcome.Code(out)); again {
 			p, _, _ := backlog.ParseKey(t.Queue.Key)
 			n.waitAgain(&p, q, t.Queue.Attempts, after)
 			f := fate{key: p.Key(t.ID), bytes: queue.Size(q)}
@@ -249,8 +250,8 @@ func (n *nodeParts) decideOver(ctx context.Context, t records.Task, revision uin
 			return f, queue.AgainOver(ctx, t, revision, *q, f.key)
 		}
 	}
-	t.Status, t.Ended, t.Lost = records.StatusOf(out.End), now, out.End == engine.EndLost
-	found, err := queue.EndOver(ctx, t, revision, q, out, codeOf(out), n.orders.Order(now, now), nil)
+	t.Status, t.Ended, t.Lost = outcome.Polled(out.End), now, out.End == engine.EndLost
+	found, err := queue.EndOver(ctx, t, revision, q, out, outcome.Code(out), n.orders.Order(now, now), nil)
 	if err == nil && found == nil {
 		n.tellEnd(t, out)
 		if q != nil && q.Uploads != "" {

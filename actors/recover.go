@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/outcome"
 	"troupe/actors/records"
 	"troupe/engine"
 	"troupe/persistence"
@@ -158,10 +159,8 @@ func (n *nodeParts) recoverTasks(ctx context.Context) error {
 // tellEnd logs how an asynchronous task has ended, because its client may never
 // poll.
 func (n *nodeParts) tellEnd(t records.Task, out *engine.Outcome) {
+	code := outcome.Code(out)
 	n.log.Info().Str("task", t.ID).Str("account", persistence.AccountName(t.Account)).Str("worker", t.WorkerID).
-		Str("status", string(t.Status)).Str("end", string(out.End)).Str("code", string(codeOf(out))).
+		Str("status", string(outcome.Counted(t.Status, code))).Str("end", string(out.End)).Str("code", string(code)).
 		Int("failed", len(out.Failures)).Dur("took", t.Ended.Sub(t.Started)).Msg("asynchronous task ended")
 }
-
-// codeOf is the code that a poll answers with; empty: the list ran to its end.
-func codeOf(out *engine.Outcome) engine.Code { return records.CodeOf(out) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/actors/backlog"
+	"troupe/actors/outcome"
 	"troupe/actors/records"
 	"troupe/persistence"
 )
@@ -59,7 +60,7 @@ func (n *nodeParts) recoverQueuedTask(ctx context.Context, t records.Task) error
 		if q != nil {
 			task, err := q.Parse()
 			if err == nil {
-				if after, again := backlog.Again(task.Queue, t.Queue.Attempts, codeOf(out)); again {
+				if after, again := backlog.Again(task.Queue, t.Queue.Attempts, outcome.Code(out)); again {
 					p, _, _ := backlog.ParseKey(t.Queue.Key)
 					n.waitAgain(&p, q, t.Queue.Attempts, after)
 					n.log.Info().Str("task", t.ID).Int("attempts", q.Attempts).Msg("queued task begins again")
@@ -70,8 +71,8 @@ func (n *nodeParts) recoverQueuedTask(ctx context.Context, t records.Task) error
 			}
 		}
 	}
-	t.Status, t.Ended = records.StatusOf(out.End), now
-	if err := n.endQueued(ctx, &records.Ending{Task: t, Queued: q, Outcome: out, Code: codeOf(out), Listed: n.orders.Order(now, now), Begun: true}); err != nil {
+	t.Status, t.Ended = outcome.Polled(out.End), now
+	if err := n.endQueued(ctx, &records.Ending{Task: t, Queued: q, Outcome: out, Code: outcome.Code(out), Listed: n.orders.Order(now, now), Begun: true}); err != nil {
 		return err
 	}
 	if q != nil && q.Uploads != "" {

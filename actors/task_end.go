@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/outcome"
 	"troupe/actors/records"
 )
 
@@ -15,7 +16,7 @@ func (t *task) writeEnd(ctx actor.Context) {
 		return
 	}
 	if t.rec.Ended.IsZero() {
-		t.rec.Status, t.rec.Ended = records.StatusOf(t.out.End), time.Now()
+		t.rec.Status, t.rec.Ended = outcome.Polled(t.out.End), time.Now()
 		t.node.tellEnd(t.rec, t.out)
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
@@ -27,7 +28,7 @@ func (t *task) writeEnd(ctx actor.Context) {
 		root.Send(self, kept)
 	}
 	if t.from != nil && t.from.turn == nil {
-		e := &records.Ending{Task: rec, Queued: &t.from.q, Outcome: out, Code: codeOf(out), Listed: listed, Begun: true, First: !t.endBeingWritten}
+		e := &records.Ending{Task: rec, Queued: &t.from.q, Outcome: out, Code: outcome.Code(out), Listed: listed, Begun: true, First: !t.endBeingWritten}
 		t.node.grouped.add(groupedWrite{
 			prepare: func(c context.Context) *records.Writes { return t.node.records.Queue().PrepareEnd(c, e) },
 			alone:   func(c context.Context) error { return t.node.endQueued(c, e) },
@@ -38,10 +39,10 @@ func (t *task) writeEnd(ctx actor.Context) {
 	}
 	t.node.onDisk(func(c context.Context) (err error) {
 		if from := t.from; from != nil {
-			kept.found, err = t.node.records.Queue().EndOver(c, rec, stored, &from.q, out, codeOf(out), listed, ended)
+			kept.found, err = t.node.records.Queue().EndOver(c, rec, stored, &from.q, out, outcome.Code(out), listed, ended)
 			return err
 		}
-		kept.found, err = t.node.records.FinishTask(c, rec, stored, out, codeOf(out), ended)
+		kept.found, err = t.node.records.FinishTask(c, rec, stored, out, outcome.Code(out), ended)
 		return err
 	}, then)
 	t.endBeingWritten = true

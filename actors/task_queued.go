@@ -7,6 +7,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/backlog"
+	"troupe/actors/outcome"
 )
 
 // lingerQueued is lingerTime for tasks of the queue: thousands may end in a minute.
@@ -36,11 +37,12 @@ func (t *task) played() {
 // beginsAgain reports whether the task has an attempt left after this end. Then it is
 // the queue's again, and this actor ends.
 func (t *task) beginsAgain(ctx actor.Context) bool {
-	after, again := backlog.Again(t.from.queue, t.rec.Queue.Attempts, codeOf(t.out))
+	code := outcome.Code(t.out)
+	after, again := backlog.Again(t.from.queue, t.rec.Queue.Attempts, code)
 	if !again {
 		return false
 	}
-	t.node.log.Info().Str("task", t.x.TaskID).Str("code", string(codeOf(t.out))).Int("attempts", t.rec.Queue.Attempts).Dur("after", after).Msg("queued task begins again")
+	t.node.log.Info().Str("task", t.x.TaskID).Str("code", string(code)).Int("attempts", t.rec.Queue.Attempts).Dur("after", after).Msg("queued task begins again")
 	t.backInQueue(ctx)
 	root := t.node.system.Root
 	root.Send(t.node.queue, &queuedAgain{Task: t.rec, After: after, q: t.from.q, stored: t.stored})

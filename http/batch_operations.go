@@ -61,6 +61,11 @@ func init() {
 			summary: "Stream the failed items of a batch", doc: "The items that failed, one in each line, as another batch takes them.",
 			params: []param{batchParam}, answers: []reply{streamDoc}, codes: append([]engine.Code{engine.CodeTooManyWaiting}, batchCodes...),
 		},
+		operation{
+			method: "get", path: batchesPath + "/{batchId}/dropped", id: "batchDropped", tag: tag,
+			summary: "Stream the items of a cancelled batch that did not begin", doc: "Once the batch has ended: one in each line, as another batch takes them.",
+			params: []param{batchParam}, answers: []reply{streamDoc}, codes: append([]engine.Code{engine.CodeTooManyWaiting}, batchCodes...),
+		},
 	)
 	for _, c := range [][3]string{
 		{"pause", "Pause a batch", "No more of its items begin. Those that run go on."},

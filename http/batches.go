@@ -45,7 +45,8 @@ func (s *Server) batchRoutes() []route {
 		s.tokenRoute("POST", batchesPath, withoutName(s.newBatch)),
 		s.tokenRoute("GET", batchesPath, withoutName(s.listBatches)),
 		s.tokenRoute("GET", one+"/results", s.batchResults),
-		s.tokenRoute("GET", one+"/failed", s.batchFailed),
+		s.tokenRoute("GET", one+"/failed", s.batchItems(api.OrderFailed)),
+		s.tokenRoute("GET", one+"/dropped", s.batchItems(api.OrderDropped)),
 	}
 	for _, c := range []api.BatchChange{api.BatchPause, api.BatchResume, api.BatchCancel, api.BatchRetry} {
 		all = append(all, s.tokenRoute("POST", one+"/"+string(c), s.changesBatch(c)))
@@ -152,18 +153,20 @@ func (s *Server) batchResults(ctx *fasthttp.RequestCtx, account persistence.Acco
 	return s.streamItems(ctx, m, most, func(it *api.BatchItem) any { return answer.OfBatchItem(id, it) })
 }
 
-// batchFailed streams the items that failed, as items for another batch.
-func (s *Server) batchFailed(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
-	if no := noCursor(ctx, "failed items come in one part: leave cursor out"); no != nil {
-		return no
-	}
-	m := &api.ListBatchItems{Account: access.ForActors(account), ID: id, Order: api.OrderFailed}
-	return s.streamItems(ctx, m, maxResults, func(it *api.BatchItem) any {
-		if it.Item == nil {
-			return nil
+// batchItems streams items that failed, or that did not begin, as items for another batch.
+func (s *Server) batchItems(order api.BatchOrder) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
+	return func(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+		if no := noCursor(ctx, string(order)+" items come in one part: leave cursor out"); no != nil {
+			return no
 		}
-		return it.Item
-	})
+		m := &api.ListBatchItems{Account: access.ForActors(account), ID: id, Order: order}
+		return s.streamItems(ctx, m, maxResults, func(it *api.BatchItem) any {
+			if it.Item == nil {
+				return nil
+			}
+			return it.Item
+		})
+	}
 }
 
 // streamItems answers with one line for each item.

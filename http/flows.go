@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/actors/api"
+	"troupe/actors/outcome"
 	"troupe/engine"
 	"troupe/engine/lang"
 	"troupe/http/access"
@@ -163,5 +164,5 @@ func (s *Server) playFor(ctx context.Context, account persistence.Account, task 
 	}
 	_, a := answer.OfTask(x)
 	b, err := json.Marshal(a)
-	return b, a.Success, err
+	return b, !outcome.Failed(x.Outcome), err
 }

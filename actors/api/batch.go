@@ -151,6 +151,9 @@ const (
 	OrderEnded  BatchOrder = "ended"  // as they ended
 	OrderItems  BatchOrder = "items"  // their own, up to the first one that has not ended
 	OrderFailed BatchOrder = "failed" // their own, those that failed
+	// OrderDropped is their own order, those of a cancelled batch that did not begin. The
+	// node that is asked reads them.
+	OrderDropped BatchOrder = "dropped"
 )
 
 // ListBatchItems asks for a part of the items of a batch that have ended.

@@ -206,6 +206,18 @@ func (m *Batches) Holds(of *api.BatchRef) bool {
 	return s != nil && s.b.State == api.BatchPaused
 }
 
+// Drops reports whether items of a batch that have not begun do not begin any more: it is
+// cancelled.
+func (m *Batches) Drops(of *api.BatchRef) bool {
+	if m == nil || of == nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.all[of.Batch]
+	return s != nil && s.b.State == api.BatchCancelled
+}
+
 // Returned tells that the queue has given an item back that was not to begin.
 func (m *Batches) Returned(of *api.BatchRef) {
 	m.change(of, func(s *state) {
@@ -318,15 +330,21 @@ func (s *state) hold(it *item) {
 // finish counts an item that has ended.
 func (s *state) finish(it *item, code engine.Code, failed bool) {
 	s.drop(it)
-	s.ended++
 	s.rate.count(time.Now())
-	if failed {
-		f := s.failed[code]
-		if f.Count++; f.Count == 1 {
-			f.Item = it.Item
-		}
-		s.failed[code] = f
+	s.count(it.Item, code, failed)
+}
+
+// count counts the end of an item.
+func (s *state) count(item int, code engine.Code, failed bool) {
+	s.ended++
+	if !failed {
+		return
 	}
+	f := s.failed[code]
+	if f.Count++; f.Count == 1 {
+		f.Item = item
+	}
+	s.failed[code] = f
 }
 
 // drop forgets an item that the queue does not have any more.

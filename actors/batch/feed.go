@@ -124,7 +124,7 @@ func (m *Batches) next(s *state) (did bool, err error) {
 	m.mu.Lock()
 	over := s.over
 	s.over = nil
-	var add, cancel, check []*item
+	var add, cancel, check, drop []*item
 	for _, it := range s.live {
 		switch {
 		case it.check:
@@ -133,7 +133,7 @@ func (m *Batches) next(s *state) (did bool, err error) {
 		case s.b.State == api.BatchRunning && !it.queued:
 			add = append(add, it)
 		case s.b.State == api.BatchCancelled && !it.queued:
-			s.drop(it)
+			drop = append(drop, it)
 		case s.b.State == api.BatchCancelled && !it.asked:
 			cancel = append(cancel, it)
 		}
@@ -153,6 +153,8 @@ func (m *Batches) next(s *state) (did bool, err error) {
 	switch {
 	case len(check) > 0:
 		return true, m.settle(s, check)
+	case len(drop) > 0:
+		return true, m.drop(s, drop)
 	case len(add) > 0:
 		return true, m.add(s, add)
 	case len(cancel) > 0:
@@ -299,6 +301,28 @@ func (m *Batches) unreadable(s *state, it *item, of *api.BatchRef) error {
 	})
 	done(engine.CodeInternal, true, err)
 	return err
+}
+
+// drop forgets items of a cancelled batch that have not begun. One that was to be played
+// again stays as it had ended before.
+func (m *Batches) drop(s *state, items []*item) error {
+	return records.InParallel(items, func(it *item) (err error) {
+		var before *records.BatchEnd
+		if it.Round > 0 {
+			if before, err = m.cfg.Records.Batches().EndOf(m.ctx, s.id, it.Item); err != nil {
+				return err
+			}
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if s.live[it.Item] != it || it.queued {
+			return nil
+		}
+		if s.drop(it); before != nil {
+			s.count(it.Item, before.Code, before.Status == api.TaskFailed)
+		}
+		return nil
+	})
 }
 
 // cancel ends the tasks of a cancelled batch.

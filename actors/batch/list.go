@@ -216,6 +216,40 @@ func Fill(ctx context.Context, disk *records.Store, r *api.ListBatchItems, l *ap
 	return nil
 }
 
+// Dropped lists items of a cancelled batch that did not begin, once it has ended. Any node
+// can read them.
+func Dropped(ctx context.Context, disk *records.Store, r *api.ListBatchItems) (*api.BatchItemsListed, error) {
+	b, err := disk.Batches().Read(ctx, r.Account.ID, r.ID)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound), err == nil && b.State == api.BatchReceiving:
+		return &api.BatchItemsListed{Refusal: notFound(r.ID)}, nil
+	case err != nil:
+		return nil, err
+	}
+	l := &api.BatchItemsListed{Next: r.After}
+	from, err := strconv.Atoi(cmp.Or(r.After, "0"))
+	if err != nil || from < 0 || b.State != api.BatchCancelled || b.Ended.IsZero() {
+		return l, nil
+	}
+	for n, bytes := from, 0; n < b.Items && len(l.Items) < r.Most && bytes < maxFilled; n++ {
+		l.Next, l.More = strconv.Itoa(n+1), n+1 < b.Items
+		e, err := disk.Batches().EndOf(ctx, r.ID, n)
+		if err != nil {
+			return nil, err
+		}
+		if e != nil {
+			continue
+		}
+		it := api.BatchItem{Index: n, Cursor: l.Next}
+		if it.Item, err = disk.Batches().ReadItem(ctx, r.ID, n); err != nil {
+			return nil, err
+		}
+		bytes += len(it.Item)
+		l.Items = append(l.Items, it)
+	}
+	return l, nil
+}
+
 func (m *Batches) ends(ctx context.Context, s *state, r *api.ListBatchItems) (all []records.BatchEnded, next string, more bool, err error) {
 	disk := m.cfg.Records.Batches()
 	if r.Order == api.OrderEnded {

@@ -77,7 +77,7 @@ func (m *Batches) read(s *state) error {
 	for _, p := range parts {
 		for _, t := range p.Tasks {
 			of := api.BatchRef{Batch: s.id, Item: t.Item, Round: t.Round}
-			found, err := disk.Settle(m.ctx, s.account, of, t.Task, order)
+			found, err := disk.Settle(m.ctx, s.account, of, t.Task, b.State == api.BatchCancelled, order)
 			if err != nil {
 				return err
 			}

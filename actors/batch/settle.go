@@ -11,8 +11,11 @@ import (
 // settle looks up what has become of items that the queue does not have any more.
 func (m *Batches) settle(s *state, items []*item) error {
 	return records.InParallel(items, func(it *item) error {
+		m.mu.Lock()
+		cancelled := s.b.State == api.BatchCancelled
+		m.mu.Unlock()
 		var orders []uint64
-		found, err := m.cfg.Records.Batches().Settle(m.ctx, s.account, api.BatchRef{Batch: s.id, Item: it.Item, Round: it.Round}, it.Task, func() uint64 {
+		found, err := m.cfg.Records.Batches().Settle(m.ctx, s.account, api.BatchRef{Batch: s.id, Item: it.Item, Round: it.Round}, it.Task, cancelled, func() uint64 {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			orders = append(orders, m.order(s))

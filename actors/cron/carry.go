@@ -95,7 +95,7 @@ func (m *Schedules) account(ctx context.Context, def *records.Schedule) (api.Acc
 
 func (m *Schedules) startTask(ctx context.Context, account api.Account, def *records.Schedule, of api.ScheduleRef, task string, fresh bool) error {
 	if !fresh { // the queue may have it
-		has, _, _, err := m.disk.Has(ctx, account.ID, task)
+		has, _, _, _, err := m.disk.Has(ctx, account.ID, task)
 		if err != nil || has {
 			return err
 		}
@@ -169,7 +169,7 @@ func (m *Schedules) goesOn(ctx context.Context, st records.ScheduleState) (bool,
 		}
 		return false, m.disk.EndRun(ctx, of, now, api.RunFailed, engine.CodeInterrupted)
 	}
-	has, ended, status, err := m.disk.Has(ctx, st.Account, run.Task)
+	has, ended, status, code, err := m.disk.Has(ctx, st.Account, run.Task)
 	switch {
 	case err != nil:
 		return false, err
@@ -177,10 +177,8 @@ func (m *Schedules) goesOn(ctx context.Context, st records.ScheduleState) (bool,
 		return false, m.disk.EndRun(ctx, of, now, api.RunFailed, engine.CodeInterrupted)
 	case ended.IsZero():
 		return true, nil
-	case status == api.TaskFailed:
-		return false, m.disk.EndRun(ctx, of, ended, api.RunFailed, engine.CodeInterrupted)
 	}
-	return false, m.disk.EndRun(ctx, of, ended, api.RunComplete, "")
+	return false, m.disk.EndRun(ctx, of, ended, status, code)
 }
 
 // cancel cancels the run that goes on.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/outcome"
 	"troupe/actors/records"
 	"troupe/engine"
 )
@@ -63,7 +64,7 @@ func (m *Notices) payload(n records.Notice) ([]byte, error) {
 		}
 		if t.Result != nil && m.cfg.Result != nil {
 			var err error
-			if d.Result, err = m.cfg.Result(&api.Polled{Status: t.Status, Executed: t.Result}); err != nil {
+			if d.Result, err = m.cfg.Result(&api.Polled{Status: outcome.Polled(t.Result.Outcome.End), Executed: t.Result}); err != nil {
 				return nil, fmt.Errorf("write the result: %w", err)
 			}
 		}

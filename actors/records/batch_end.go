@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"troupe/actors/api"
+	"troupe/actors/outcome"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -95,8 +96,9 @@ type Settled struct {
 }
 
 // Settle finds out what became of a task that was given to the queue. The end of a task
-// that the batch does not know of yet is written at the place that order says.
-func (u Batches) Settle(ctx context.Context, account string, of api.BatchRef, task string, order func() uint64) (s Settled, err error) {
+// that the batch does not know of yet is written at the place that order says. Of a batch
+// that is cancelled, nobody has a task that was cancelled before it began.
+func (u Batches) Settle(ctx context.Context, account string, of api.BatchRef, task string, cancelled bool, order func() uint64) (s Settled, err error) {
 	for range 2 { // it may begin and end in between
 		if s.End, err = u.EndOf(ctx, of.Batch, of.Item); err != nil || s.End.of(task, of.Round) {
 			return s, err
@@ -106,10 +108,13 @@ func (u Batches) Settle(ctx context.Context, account string, of api.BatchRef, ta
 		switch {
 		case err == nil && t.Status == api.TaskPending:
 			return Settled{Begun: true, Runs: t.Queue != nil && !t.Queue.Waiting}, nil
+		case err == nil && cancelled && t.Queue != nil && t.NeverBegan(t.Queue.Code):
+			return Settled{}, nil
 		case err == nil: // what has ended it did not tell the batch
 			e := BatchEnd{Task: task, Status: t.Status, Ended: t.Ended, Round: of.Round, Order: order()}
 			if t.Queue != nil {
 				e.Attempts, e.Code = t.Queue.Attempts, t.Queue.Code
+				e.Status = outcome.Counted(t.Status, e.Code)
 			}
 			if t.Status == api.TaskFailed && e.Code == "" {
 				e.Code = engine.CodeInterrupted

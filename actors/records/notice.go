@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/outcome"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -168,7 +169,7 @@ func (r *Store) noticesOf(ctx context.Context, t Task, q *Queued, out *engine.Ou
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	about := NoticeTask{ID: t.ID, Status: t.Status, Code: code, Ended: t.Ended, Attempts: 1}
+	about := NoticeTask{ID: t.ID, Status: outcome.Counted(t.Status, code), Code: code, Ended: t.Ended, Attempts: 1}
 	if t.Queue != nil {
 		about.Attempts = t.Queue.Attempts
 	}
@@ -176,7 +177,7 @@ func (r *Store) noticesOf(ctx context.Context, t Task, q *Queued, out *engine.Ou
 		about.Batch = q.Batch
 	}
 	event, wanted := EventTaskComplete, []engine.NoticeEvent{engine.NoticeEnd}
-	if t.Status == api.TaskFailed {
+	if about.Status == api.TaskFailed {
 		event, wanted = EventTaskFailed, append(wanted, engine.NoticeFailed)
 	}
 	for _, to := range all {

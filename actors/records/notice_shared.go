@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"troupe/actors/api"
+	"troupe/actors/outcome"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -36,7 +37,7 @@ func (r *Store) tellAgain(ctx context.Context, t Task, late bool) error {
 	if err != nil {
 		return err
 	}
-	return r.tell(ctx, t, nil, p.Executed.Outcome, CodeOf(p.Executed.Outcome), late)
+	return r.tell(ctx, t, nil, p.Executed.Outcome, outcome.Code(p.Executed.Outcome), late)
 }
 
 // TellOfNode makes up for the notices of asynchronous tasks that have ended at a node. With
@@ -77,27 +78,4 @@ func (r *Store) TellOfNode(ctx context.Context, node string, lost bool) error {
 		}
 	}
 	return nil
-}
-
-// CodeOf is the code that a poll answers with; empty: the list ran to its end.
-func CodeOf(out *engine.Outcome) engine.Code {
-	switch out.End {
-	case engine.EndCompleted:
-		return ""
-	case engine.EndStopped:
-		if n := len(out.Failures); n > 0 {
-			return out.Failures[n-1].Code
-		}
-	case engine.EndTimeout:
-		return engine.CodeTaskTimeout
-	case engine.EndCrashed:
-		return engine.CodeBrowserCrashed
-	case engine.EndInterrupted:
-		return engine.CodeInterrupted
-	case engine.EndCancelled:
-		return engine.CodeCancelled
-	case engine.EndLost:
-		return engine.CodeWorkerLost
-	}
-	return engine.CodeInternal
 }

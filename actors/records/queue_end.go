@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/outcome"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -21,6 +22,9 @@ type Ending struct {
 	// Begun tells that its record says that it runs. Else it is written down as if it had
 	// begun, before its record in the queue goes: one of the two is always there.
 	Begun bool
+	// Dropped: it is the task of an item that did not begin, and whose batch is cancelled.
+	// The batch counts it among the rest.
+	Dropped bool
 	// First tells that nothing of this end was tried to be written before.
 	First bool
 
@@ -43,10 +47,18 @@ func (e *Ending) encode() (err error) {
 // task is the record of the ended task, and its entry in the list.
 func (e *Ending) task() (Task, Ended) {
 	t, ended := e.Task, *e.Task.Queue
-	ended.Waiting, ended.Listed = false, fmt.Sprintf("%014x/%s", e.Listed, t.ID)
+	ended.Waiting, ended.Listed, ended.Code = false, fmt.Sprintf("%014x/%s", e.Listed, t.ID), e.Code
 	t.Queue = &ended
-	return t, Ended{t.ID, t.Status, e.Code, t.Ended, ended.Attempts}
+	return t, t.entry()
 }
+
+// entry is what the list of ended tasks has of a task.
+func (t *Task) entry() Ended {
+	return Ended{t.ID, outcome.Counted(t.Status, t.Queue.Code), t.Queue.Code, t.Ended, t.Queue.Attempts}
+}
+
+// dead reports whether a task with such an end can be sent again.
+func (e *Ended) dead() bool { return e.Status == api.TaskFailed && e.Code != engine.CodeCancelled }
 
 // told reports whether a batch or a schedule is told of the end.
 func (e *Ending) told() bool {
@@ -71,7 +83,7 @@ func (e *Ending) begins(ctx context.Context, r *Store, w *changes, t Task) {
 // ends adds what makes the end complete.
 func (e *Ending) ends(ctx context.Context, r *Store, w *changes, t Task, entry Ended) {
 	q, known := e.Queued, persistence.Unknown
-	if q != nil && t.Status == api.TaskFailed && e.Code != engine.CodeCancelled {
+	if q != nil && entry.dead() {
 		w.value(ctx, r.Sealed, persistence.Item{
 			Key: DeadPrefix + t.Account + "/" + t.Queue.Listed, Account: t.Account, Expires: t.Expires(), Known: persistence.Absent,
 		}, Dead{entry, *q})
@@ -99,7 +111,7 @@ func (u Queue) End(ctx context.Context, e *Ending) error {
 		if err := w.apply(ctx, u.r.Store); err != nil {
 			return err
 		}
-		if err := u.endOf(ctx, t, e.Queued, e.Code, e.Listed, notices); err != nil {
+		if err := u.endOf(ctx, t, e, notices); err != nil {
 			return err
 		}
 	}
@@ -137,22 +149,28 @@ func (r *Store) PrepareBegin(t Task, known persistence.Known, announced bool) *W
 }
 
 // endOf writes the notices of an end, and what batches and schedules know of it.
-func (u Queue) endOf(ctx context.Context, t Task, q *Queued, code engine.Code, listed uint64, notices []Notice) error {
+func (u Queue) endOf(ctx context.Context, t Task, of *Ending, notices []Notice) error {
 	if len(notices) > 0 {
 		if err := u.r.Notices().Put(ctx, notices); err != nil {
 			return err
 		}
 	}
+	q, status := of.Queued, outcome.Counted(t.Status, of.Code)
 	if q == nil {
 		return nil
 	}
-	if q.Batch != nil {
-		e := BatchEnd{Task: t.ID, Status: t.Status, Code: code, Ended: t.Ended, Attempts: t.Queue.Attempts, Round: q.Batch.Round, Order: listed}
+	if q.Batch != nil && !of.Dropped {
+		e := BatchEnd{Task: t.ID, Status: status, Code: of.Code, Ended: t.Ended, Attempts: t.Queue.Attempts, Round: q.Batch.Round, Order: of.Listed}
 		if err := u.r.Batches().End(ctx, *q.Batch, e); err != nil {
 			return err
 		}
 	}
-	return u.r.Schedules().EndRun(ctx, q.Schedule, t.Ended, runStatus(t.Status), code)
+	return u.r.Schedules().EndRun(ctx, q.Schedule, t.Ended, runStatus(status), of.Code)
+}
+
+// NeverBegan reports whether a task was cancelled before it began.
+func (t *Task) NeverBegan(code engine.Code) bool {
+	return code == engine.CodeCancelled && t.Queue != nil && t.Queue.Attempts == 0
 }
 
 // runStatus is the status of a run whose task has ended.

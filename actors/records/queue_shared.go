@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/outcome"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -163,8 +164,8 @@ func (u Queue) Finish(ctx context.Context, t Task, q *Queued) error {
 		}
 	}
 	if t.Queue.Listed != "" {
-		entry := Ended{t.ID, t.Status, t.Queue.Code, t.Ended, t.Queue.Attempts}
-		if q != nil && t.Status == api.TaskFailed && t.Queue.Code != engine.CodeCancelled {
+		entry := t.entry()
+		if q != nil && entry.dead() {
 			b, err := json.Marshal(Dead{entry, *q})
 			if err == nil {
 				err = u.r.Sealed.Put(ctx, persistence.Item{Key: DeadPrefix + t.Account + "/" + t.Queue.Listed, Account: t.Account, Value: b, Expires: t.Expires()})
@@ -185,7 +186,7 @@ func (u Queue) Finish(ctx context.Context, t Task, q *Queued) error {
 		return err
 	}
 	if q != nil {
-		if err := errors.Join(u.deleteFiles(ctx, q), u.r.Schedules().EndRun(ctx, q.Schedule, t.Ended, runStatus(t.Status), t.Queue.Code)); err != nil {
+		if err := errors.Join(u.deleteFiles(ctx, q), u.r.Schedules().EndRun(ctx, q.Schedule, t.Ended, runStatus(outcome.Counted(t.Status, t.Queue.Code)), t.Queue.Code)); err != nil {
 			return err
 		}
 	}

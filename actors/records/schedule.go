@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/outcome"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -317,18 +318,24 @@ func (u Schedules) Runs(ctx context.Context, id string, most int) ([]api.Schedul
 }
 
 // Has reports whether the queue has a task, or has had it lately, and how it has ended.
-func (u Schedules) Has(ctx context.Context, account, task string) (has bool, ended time.Time, status api.TaskStatus, err error) {
+func (u Schedules) Has(ctx context.Context, account, task string) (has bool, ended time.Time, status api.RunStatus, code engine.Code, err error) {
 	t, _, err := u.r.taskAt(ctx, task)
 	if err == nil {
-		return true, t.Ended, t.Status, nil
+		if t.Queue != nil {
+			code = t.Queue.Code
+		}
+		if status = runStatus(outcome.Counted(t.Status, code)); status == api.RunFailed && code == "" {
+			code = engine.CodeInterrupted
+		}
+		return true, t.Ended, status, code, nil
 	}
 	if errors.Is(err, persistence.ErrNotFound) {
 		_, _, err = u.r.Queue().Find(ctx, account, task)
 	}
 	if errors.Is(err, persistence.ErrNotFound) {
-		return false, ended, "", nil
+		return false, ended, "", "", nil
 	}
-	return err == nil, ended, "", err
+	return err == nil, ended, "", "", err
 }
 
 // ScheduleBatchKey makes the batch of a run safe to ask for again.

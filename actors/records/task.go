@@ -45,14 +45,6 @@ const (
 // maxTaskID bounds the identifiers that are looked up: no task has a longer one.
 const maxTaskID = 64
 
-// StatusOf is the status of a task with such an end.
-func StatusOf(end engine.End) api.TaskStatus {
-	if end == engine.EndCompleted {
-		return api.TaskComplete
-	}
-	return api.TaskFailed
-}
-
 // Executed is the answer to a poll about the task.
 func (t *Task) Executed(out *engine.Outcome) *api.Executed {
 	return &api.Executed{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/outcome"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -52,7 +53,7 @@ func (r *Store) failTask(ctx context.Context, id, account string, out *engine.Ou
 			err = putJSON(ctx, r.Plain, OutcomePrefix+id, t.Account, t.Expires(), out)
 		}
 		if err == nil {
-			err = r.tell(ctx, t, nil, out, CodeOf(out), false)
+			err = r.tell(ctx, t, nil, out, outcome.Code(out), false)
 		}
 		if err != nil {
 			return nil, err

@@ -214,7 +214,7 @@ func (f *Feed) TaskOver(x *api.Executed) {
 		return
 	}
 	delete(f.running, t.ID)
-	end := &engine.Outcome{End: x.Outcome.End, Duration: x.Outcome.Duration, Trace: x.Outcome.Trace, Evidence: x.Outcome.Evidence}
+	end := &engine.Outcome{End: x.Outcome.End, Failed: x.Outcome.Failed, Duration: x.Outcome.Duration, Trace: x.Outcome.Trace, Evidence: x.Outcome.Evidence}
 	failures := x.Outcome.Failures
 	if n := len(failures); n > recentFaults { // the last one may be why it ended
 		failures = append(slices.Clone(failures[:recentFaults-1]), failures[n-1])

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/outcome"
 	"troupe/engine"
 )
 
@@ -74,6 +75,9 @@ func OfBatch(b *api.Batch) *Batch {
 			if f.Polled != nil {
 				if t, ok := OfPoll(f.Polled).(*Task); ok {
 					one.Example.Error, one.Example.ActionPath, one.Example.Pictures, one.Example.Evidence = t.Error, t.ActionPath, t.Pictures, t.Evidence
+					if f := outcome.Failure(f.Polled.Executed.Outcome); t.Error == "" && f != nil {
+						one.Example.Error, one.Example.ActionPath = f.Text, f.Path
+					}
 				}
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/outcome"
 	"troupe/actors/view"
 	"troupe/engine"
 	"troupe/persistence"
@@ -65,11 +66,12 @@ func RecentOf(t *view.TaskProgress, account persistence.Account) RecentTask {
 		return r
 	}
 	_, a := OfTask(&api.Executed{TaskID: t.ID, Outcome: t.Outcome, Timeout: t.Timeout})
-	r.Ended, r.Duration, r.Code = t.Ended.UTC().Format(time.RFC3339Nano), &a.Duration, a.Code
-	if r.Status = string(api.TaskFailed); t.Outcome.End == engine.EndCompleted && a.Code == "" {
-		r.Status = string(api.TaskComplete)
-	}
+	r.Ended, r.Duration, r.Code = t.Ended.UTC().Format(time.RFC3339Nano), &a.Duration, outcome.Code(t.Outcome)
+	r.Status = string(outcome.Counted(outcome.Polled(t.Outcome.End), r.Code))
 	if t.Account == account.ID {
+		if f := outcome.Failure(t.Outcome); a.Error == "" && f != nil {
+			a.Error = f.Text
+		}
 		r.Error, r.Errors, r.Trace, r.Evidence = a.Error, failures(t.Outcome.Failures), a.Trace, a.Evidence
 	} else {
 		r.SessionID = "" // with it and a token of the account, the session can be continued

@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/actors/api"
+	"troupe/actors/outcome"
 	"troupe/engine"
 	"troupe/engine/lang"
 )
@@ -45,9 +46,6 @@ func OfPoll(p *api.Polled) any {
 	}
 	return a
 }
-
-// maxResult bounds the result of a task. Larger results belong in files.
-const maxResult = 16 << 20
 
 // Task is the answer about a task that has run. The order of the fields is
 // the order on the wire.
@@ -97,6 +95,7 @@ type Failure struct {
 	Action      json.RawMessage `json:"action,omitempty"`
 	Error       string          `json:"error"`
 	Code        engine.Code     `json:"code"`
+	Tolerated   bool            `json:"tolerated,omitempty"` // the list says that it may fail
 }
 
 // OfTask tells the end of a task, with the status of the answer.
@@ -108,10 +107,10 @@ func OfTask(x *api.Executed) (int, *Task) {
 		Restored: o.Restored, Warnings: o.Warnings, Steps: o.Steps, Truncated: o.Truncated, Dialogs: o.Dialogs, Downloads: o.Downloads, Pictures: o.Pictures, Traffic: o.Traffic,
 		Trace: o.Trace, Evidence: o.Evidence, Collected: o.Collected, HAR: o.HAR, HARFile: o.HARFile,
 	}
-	if n := len(o.Data) + len(o.Last); n > maxResult {
+	if n, large := outcome.TooLarge(o); large {
 		a.Data, a.LastResult, a.Steps = nil, nil, nil
 		return a.fail(engine.CodePayloadTooLarge, fmt.Sprintf(
-			"The task's result has %d bytes, more than %d: return less, or use several tasks", n, maxResult))
+			"The task's result has %d bytes, more than %d: return less, or use several tasks", n, outcome.MaxResult))
 	}
 	switch o.End {
 	case engine.EndCompleted:
@@ -138,14 +137,14 @@ func OfTask(x *api.Executed) (int, *Task) {
 }
 
 // WriteTask writes what a client would get for a task as indented JSON, and reports
-// whether it was played without a failure.
+// whether the task has succeeded.
 func WriteTask(w io.Writer, x *api.Executed) (success bool, err error) {
 	var body any
 	if x.Refusal != nil {
 		body = RefuseBy(x.Refusal)
 	} else {
 		_, a := OfTask(x)
-		body, success = a, a.Success
+		body, success = a, !outcome.Failed(x.Outcome)
 	}
 	return success, WriteIndented(w, body)
 }
@@ -202,7 +201,7 @@ func (a *Task) stop(o *engine.Outcome, code engine.Code) (int, *Task) {
 func failures(all []engine.Failure) []Failure {
 	var out []Failure
 	for _, f := range all {
-		out = append(out, Failure{f.Index, f.Path, f.Flow, f.Iteration, f.Iterations, f.Action, f.Text, f.Code})
+		out = append(out, Failure{f.Index, f.Path, f.Flow, f.Iteration, f.Iterations, f.Action, f.Text, f.Code, f.Tolerated})
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/actors/outcome"
 	"troupe/engine"
 	"troupe/engine/scarce"
 )
@@ -123,7 +124,9 @@ func (in *instance) Play(ctx context.Context, task *engine.Task, st engine.TaskE
 	out := in.Instance.Play(ctx, task, st)
 	end := "none" // a fault of the engine's
 	if out != nil {
-		end = string(out.End)
+		if end = string(out.End); out.End == engine.EndCompleted && outcome.Failed(out) {
+			end = endFailed
+		}
 	}
 	if end == string(engine.EndCrashed) {
 		in.life.died()
@@ -133,6 +136,9 @@ func (in *instance) Play(ctx context.Context, task *engine.Task, st engine.TaskE
 	m.duration.WithLabelValues(end).Observe(time.Since(began).Seconds())
 	return out
 }
+
+// endFailed is the end of a task whose list ran to its end and that has failed all the same.
+const endFailed = "failed"
 
 // planOf bounds the values of a label.
 func planOf(p engine.Plan) string {

@@ -13,6 +13,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"troupe/actors/outcome"
 	"troupe/engine"
 	"troupe/http"
 )
@@ -137,8 +138,11 @@ func (in *tracedInstance) Play(ctx context.Context, task *engine.Task, st engine
 	}
 	if out != nil {
 		claim.SetAttributes(attribute.String("troupe.end", string(out.End)))
-		if out.End != engine.EndCompleted {
+		switch code := outcome.Code(out); {
+		case out.End != engine.EndCompleted:
 			claim.SetStatus(codes.Error, string(out.End))
+		case code != "":
+			claim.SetStatus(codes.Error, string(code))
 		}
 	}
 	claim.End()
