@@ -42,6 +42,7 @@ func ParseTemplateFor(body []byte, flows Flows, proxies []string) (*Template, er
 }
 
 func parseTemplate(body []byte, d *decoder) (*Template, error) {
+	d.items = true
 	source, err := queued(body, "a batch")
 	if err != nil {
 		return nil, err
@@ -62,6 +63,23 @@ func NewTemplate(t *Task) *Template {
 	v.ofItem = map[string]string{}
 	v.whole(t.Steps)
 	return &Template{t, v.ofItem}
+}
+
+// itemFaults finds what reads a field of the item of a batch in a task that is none's, unless
+// something may have saved a value under that name. Scripts are left out: what has no value
+// stays in them as it is.
+func (e *Invalid) itemFaults() (faults []lang.Fault) {
+	v := e.reviewer()
+	if v.goesOn() {
+		return nil
+	}
+	v.ofItem = map[string]string{}
+	v.list(e.task.Steps)
+	for _, key := range slices.Sorted(maps.Keys(v.ofItem)) {
+		faults = append(faults, lang.NewFault(v.ofItem[key],
+			"${%s} reads the item of a batch, and this task has none: send it as the task of a batch, with the items, or save a value under %q before", key, itemKey))
+	}
+	return faults
 }
 
 // queued is the request with a queue.

@@ -31,6 +31,7 @@ type decoder struct {
 	beside           []*lang.Node        // the other fields of the action whose value is read
 	flows            *flowReader
 	proxies          *[]string // that the account may use; nil: nobody knows
+	items            bool      // the task may be that of a batch
 }
 
 // Invalid is the error of [Parse]: every fault of the request.
@@ -72,14 +73,19 @@ func parse(body []byte, d *decoder) (*Task, error) {
 		return nil, no
 	}
 	t := d.readTask(n)
-	if bytes.Contains(body, []byte("secret")) || bytes.Contains(body, []byte(`\u`)) {
+	escapes := bytes.Contains(body, []byte(`\u`))
+	if escapes || bytes.Contains(body, []byte("secret")) {
 		d.RefuseSecrets(n)
 	}
 	if d.flows.err != nil {
 		return nil, d.flows.err
 	}
-	if d.Wrong() > 0 {
-		return nil, &Invalid{d.Faults(), t, d.faulty}
+	invalid := &Invalid{d.Faults(), t, d.faulty}
+	if !d.items && (escapes || bytes.Contains(body, []byte(itemKey))) {
+		invalid.Faults = append(invalid.Faults, invalid.itemFaults()...)
+	}
+	if len(invalid.Faults) > 0 {
+		return nil, invalid
 	}
 	t.source, t.flows = bytes.TrimPrefix(body, byteOrderMark), d.flows.used
 	return t, nil

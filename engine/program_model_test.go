@@ -33,8 +33,8 @@ type model struct {
 	saved    map[string]json.RawMessage
 	goesOn   bool
 	guards   int
-	trials   int // lists do of try that run
-	allowed  int // blocks that run and may fail
+	trials   int   // lists do of try that run
+	allowed  int   // blocks that run and may fail
 	loops    []int // the iterations of those that run
 	pushed   []map[string][]json.RawMessage
 	pending  *modelFailure

@@ -115,7 +115,9 @@ func (t *Task) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &w); err != nil {
 		return err
 	}
-	parsed, err := ParseWith(w.Source, w.Files, w.Flows)
+	d := newDecoder(w.Files, w.Flows)
+	d.items = true // what it has and reads was looked at when it came
+	parsed, err := parse(w.Source, d)
 	if err != nil {
 		return err
 	}

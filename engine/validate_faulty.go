@@ -13,16 +13,22 @@ func (e *Invalid) Warnings() []lang.Fault {
 	if e.task == nil {
 		return nil
 	}
-	v := newReviewer(e.task)
-	v.maybe, v.unsure = map[string]bool{}, e.has("/session")
-	for _, n := range e.faulty {
-		addSavedKeys(n, v.maybe)
-	}
+	v := e.reviewer()
 	all := v.list(e.task.Steps)
 	if !e.has("/timeout") {
 		v.tooLong(all, e.task.Timeout)
 	}
 	return v.warnings
+}
+
+// reviewer looks at the readable part of the request.
+func (e *Invalid) reviewer() *reviewer {
+	v := newReviewer(e.task)
+	v.maybe, v.unsure = map[string]bool{}, e.has("/session")
+	for _, n := range e.faulty {
+		addSavedKeys(n, v.maybe)
+	}
+	return v
 }
 
 // has reports whether a fault lies at or below a place.
