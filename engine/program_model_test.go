@@ -91,14 +91,13 @@ func (m *model) step(a anAction, path string) (json.RawMessage, how) {
 	}
 	m.ran[name]++
 	goesOn, explicit := options["continueOnError"].(bool)
+	was := m.allowed
 	if explicit && goesOn {
 		m.allowed++
 	}
 	res, h, code := m.act(name, a[name], path)
 	mayFail := m.mayFail()
-	if explicit && goesOn {
-		m.allowed--
-	}
+	m.allowed = was
 	if !explicit {
 		goesOn = m.goesOn && m.guards == 0 && name != "assert"
 	}
@@ -202,11 +201,9 @@ func (m *model) act(name string, v any, path string) (json.RawMessage, how, Code
 		res, h := inner(branch)
 		return res, h, ""
 	case "try":
-		m.guards++
-		m.trials++
+		m.guards, m.trials = m.guards+1, m.trials+1
 		res, h := inner("do")
-		m.guards--
-		m.trials--
+		m.guards, m.trials = m.guards-1, m.trials-1
 		if h != stops && h != ends {
 			return res, h, ""
 		}

@@ -305,8 +305,25 @@ func TestBatchPauseAndCancel(t *testing.T) {
 	untilBatch(t, e, id, func(b batchBody) bool { return b.Running == 2 })
 	askBatch(t, e, "POST", "/v1/batches/"+id+"/cancel", "application/json", "{}", 200)
 	b = untilBatch(t, e, id, func(b batchBody) bool { return b.Status == "cancelled" && b.Running+b.Waiting == 0 })
-	if b.Failed+b.Dropped != 600 || b.Dropped < 300 || b.Complete != 0 || len(b.Failures) != 1 || b.Failures[0].Code != "cancelled" {
+	if b.Failed != 2 || b.Dropped != 598 || b.Complete != 0 || len(b.Failures) != 1 || b.Failures[0].Code != "cancelled" {
 		t.Errorf("cancelled: %+v", b)
+	}
+	seen := map[float64]string{}
+	for _, list := range []string{"/failed", "/dropped"} {
+		_, text := sendBody(t, e, "GET", "/v1/batches/"+id+list, "application/json", "")
+		for l := range strings.Lines(text) {
+			var one struct{ N float64 }
+			if err := json.Unmarshal([]byte(l), &one); err != nil || seen[one.N] != "" {
+				t.Fatalf("%s has %q, which is in %q: %v", list, l, seen[one.N], err)
+			}
+			seen[one.N] = list
+		}
+	}
+	if len(seen) != 600 {
+		t.Errorf("%d items are listed", len(seen))
+	}
+	if all := results(t, e, "/v1/batches/"+id+"/results"); len(all) != 2 || all[0].Status != "failed" || all[1].Code != "cancelled" {
+		t.Errorf("results: %+v", all)
 	}
 	if n := k.Node.Status().Queued; n != 0 {
 		t.Errorf("%d tasks of a cancelled batch wait", n)
