@@ -140,7 +140,7 @@ type flowRun struct {
 	Timeout time.Duration `help:"Time for the flow. Default: 30s."`
 }
 
-// Run plays a flow at the running service. The exit code is 1 if an action failed.
+// Run plays a flow at the running service. The exit code is 1 if the task failed.
 func (c *flowRun) Run(w *environment) error {
 	with, err := parseWith(c.With)
 	if err != nil {

@@ -35,8 +35,7 @@ type runCommand struct {
 	proxies engine.Proxies
 }
 
-// Run plays the task. The exit code is 0 if no action failed, 1 if one did or
-// the task did not come to its end, and 2 if it could not be played at all.
+// Run plays the task. The exit code is 0 if it succeeded, 1 if it failed, and 2 if it could not be played at all.
 func (c *runCommand) Run(w *environment) (err error) {
 	log, err := c.Log.open(w.stderr)
 	if err != nil {

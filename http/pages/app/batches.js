@@ -55,8 +55,9 @@ const states = { running: "Running", paused: "Paused", cancelled: "Cancelled", e
 
 // standing shows how a batch stands, in colour and words.
 function standing(e, b) {
-  stateInto(e, b.status === "ended" ? (b.failed ? "partial" : "complete") : b.status);
-  text(e, b.status === "ended" && b.failed ? "Some failed" : states[b.status] ?? b.status);
+  const failed = b.status === "ended" && b.failed > 0, all = failed && b.complete === 0;
+  stateInto(e, b.status !== "ended" ? b.status : all ? "failed" : failed ? "partial" : "complete");
+  text(e, all ? "All failed" : failed ? "Some failed" : states[b.status] ?? b.status);
 }
 
 const ended = (b) => b.complete + b.failed;
@@ -104,6 +105,7 @@ function batchDetail(id, signal, changed) {
     element.dataset.retries = b.retries ?? 0;
     text(name, b.name ?? `Batch ${short(b.batchId)}`);
     standing(state, b);
+    bar.dataset.is = !b.failed ? "complete" : b.complete ? "partial" : "failed";
     bar.max = b.items;
     bar.value = ended(b);
     text(of, `${ended(b)} of ${plural(b.items, "item")}: ${b.complete} complete, ${b.failed} failed, ${b.running} running, ${b.waiting} waiting${b.dropped ? `, ${b.dropped} did not begin` : ""}`);

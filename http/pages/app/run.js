@@ -3,6 +3,7 @@
 
 import { Refused, call, events, get, post, remove } from "./api.js";
 import * as feed from "./feed.js";
+import { outcome } from "./steps.js";
 
 const body = (text, files) => {
   if (!files.length) return text;
@@ -65,7 +66,7 @@ export function run(text, files, { who, hear }) {
       }
     }
     while (!end || end.status === "pending") end = await get(`/v1/get-result?taskId=${id}&wait=20000`, { signal: hangUp.signal });
-    if (!feed.link.live) feed.learn({ taskId: id, status: end.error ? "failed" : "complete", duration: end.duration, code: end.code, error: end.error });
+    if (!feed.link.live) feed.learn({ taskId: id, status: outcome(end) === "complete" ? "complete" : "failed", duration: end.duration, code: end.code, error: end.error });
     return end;
   }
 

@@ -56,17 +56,16 @@ export function shots() {
 // state is how a task stands, in colour and words.
 export const words = { running: "Running", complete: "Complete", partial: "Some failed", failed: "Failed", cancelled: "Cancelled" };
 
-// stands is the state of a task of the feed: a completed list may include failed
-// actions, and cancelling a task is no failure.
+// stands is the state of a task of the feed. The service says whether it has failed, and
+// cancelling a task is no failure.
 export function stands(t) {
-  if (t.status === "complete" && t.failed > 0) return "partial";
   return t.status === "failed" && t.code === "cancelled" ? "cancelled" : t.status;
 }
 
 // outcome is the state of a task by its answer.
 export function outcome(answer) {
   if (answer.error) return answer.code === "cancelled" ? "cancelled" : "failed";
-  return answer.errors?.length ? "partial" : "complete";
+  return answer.errors?.some((e) => !e.tolerated) ? "failed" : "complete";
 }
 
 export function stateInto(e, status) {

@@ -14,7 +14,7 @@ export function draw(main, { signal, rest }) {
   let chosen = rest[0];
   const find = h("input", { type: "search", id: "find", "aria-label": "Search by id, worker, action or error", placeholder: "Search id, worker, action, error" });
   const status = h("select", { id: "status", "aria-label": "Show" },
-    [["", "All"], ["running", "Running"], ["complete", "Complete"], ["failed", "Failed or partly failed"]].map(([v, s]) => h("option", { value: v }, s)));
+    [["", "All"], ["running", "Running"], ["complete", "Complete"], ["failed", "Failed"]].map(([v, s]) => h("option", { value: v }, s)));
   const none = h("div", { class: "empty", hidden: true }), wait = loading("tasks");
   const list = h("ul", { class: "tasks sheet", "aria-label": "Tasks, newest first" });
   const detail = h("section", { "aria-label": "The task" });
@@ -39,7 +39,7 @@ export function draw(main, { signal, rest }) {
   const update = () => {
     const words = find.value.trim().toLowerCase();
     const all = feed.newestFirst();
-    const some = all.filter((t) => (!status.value || t.status === status.value || (status.value === "failed" && stands(t) === "partial")) && (!words || haystack(t).includes(words)));
+    const some = all.filter((t) => (!status.value || t.status === status.value) && (!words || haystack(t).includes(words)));
     const told = known && feed.link.told;
     wait.element.hidden = told || all.length > 0;
     if (told || all.length > 0) text(count, all.length === some.length ? `${all.filter((t) => t.status === "running").length} running` : `${some.length} of ${plural(all.length, "task")}`);
