@@ -203,7 +203,7 @@ func (m *Batches) Holds(of *api.BatchRef) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.all[of.Batch]
-	return s != nil && s.b.State == api.BatchPaused
+	return s != nil && (s.b.State == api.BatchPaused || s.b.State == api.BatchCancelled)
 }
 
 // Drops reports whether items of a batch that have not begun do not begin any more: it is
