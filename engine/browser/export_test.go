@@ -137,3 +137,9 @@ func (t *Tab) WorldsInFrames(ctx context.Context) (n int, err error) {
 	}
 	return n, nil
 }
+
+// The end of a process group, for tests.
+var (
+	EndGroup   = endGroup
+	AwaitGroup = awaitGroup
+)

@@ -42,6 +42,7 @@ type process struct {
 	cmd    *exec.Cmd
 	dir    string
 	stderr *tail
+	log    zerolog.Logger
 	exited chan struct{}
 	once   sync.Once
 }
@@ -76,7 +77,7 @@ func start(o Options, privileged bool) (p *process, from, to *os.File, err error
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("making a browser's folder: %w", err)
 	}
-	p = &process{dir: dir, stderr: &tail{}, exited: make(chan struct{})}
+	p = &process{dir: dir, stderr: &tail{}, log: o.Log, exited: make(chan struct{})}
 	fail := func(doing string, err error) (*process, *os.File, *os.File, error) {
 		os.RemoveAll(dir)
 		return nil, nil, nil, fmt.Errorf("%s: %w", doing, err)
@@ -136,7 +137,9 @@ func (p *process) kill() {
 	p.once.Do(func() {
 		endGroup(p.cmd.Process.Pid)
 		<-p.exited
-		endGroup(p.cmd.Process.Pid) // children that were born meanwhile
+		if !awaitGroup(p.cmd.Process.Pid, groupEndsWithin) {
+			p.log.Warn().Int("group", p.cmd.Process.Pid).Msg("processes of a browser were killed and do not end")
+		}
 		removeFolder(p.dir)
 		forget(filepath.Dir(p.dir), p.dir)
 	})

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // A browser that the service started is noted in a file beside its folder,
@@ -70,10 +69,7 @@ func EndLeftovers(base string) (int, error) {
 			continue // of a service that runs, which may be this one
 		}
 		if known && groupAlive(n) {
-			endGroup(n.PID)
-			for deadline := time.Now().Add(5 * time.Second); groupAlive(n) && time.Now().Before(deadline); {
-				time.Sleep(10 * time.Millisecond)
-			}
+			awaitGroup(n.PID, groupEndsWithin)
 			ended++
 		}
 		removeFolder(filepath.Join(base, name))
@@ -93,18 +89,11 @@ func groupAlive(n note) bool {
 	if syscall.Kill(n.PID, 0) == nil {
 		return false
 	}
-	return syscall.Kill(-n.PID, 0) == nil
+	return n.PID > 1 && groupRuns(n.PID)
 }
 
 func alive(pid int, started string) bool {
 	return pid > 0 && syscall.Kill(pid, 0) != syscall.ESRCH && startedAt(pid) == started
-}
-
-// endGroup kills a process group.
-func endGroup(pid int) {
-	if pid > 1 {
-		_ = syscall.Kill(-pid, syscall.SIGKILL) // ESRCH: nobody is left
-	}
 }
 
 // startedAt is the kernel's time of a process's start, in ticks since boot; it
