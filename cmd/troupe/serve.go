@@ -228,6 +228,11 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		s.log.Error().Err(err).Msg("some data of a deleted account could not be removed; the next start tries again")
 	}
 
+	if reaped, err := browser.ReapOrphans(); err != nil {
+		s.log.Warn().Err(err).Msg("what browsers leave behind stays until the first process of the system or the container takes care of it")
+	} else {
+		s.ends = append(s.ends, func() error { reaped(); return nil })
+	}
 	browsers, err := browserFolder(s.data)
 	if err != nil {
 		return err

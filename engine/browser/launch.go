@@ -108,7 +108,7 @@ func start(o Options, privileged bool) (p *process, from, to *os.File, err error
 	}
 	keepDescriptors()
 	if privileged {
-		err = cmd.Start()
+		err = startChild(cmd)
 	} else {
 		err = startPlain(cmd, o.Log)
 	}
@@ -125,7 +125,7 @@ func start(o Options, privileged bool) (p *process, from, to *os.File, err error
 		o.Log.Warn().Err(err).Msg("the browser's process could not be noted; a kill of the service may leave it behind")
 	}
 	go func() {
-		_ = cmd.Wait() // how it ended is in the tail and in ProcessState
+		waitChild(cmd) // how it ended is in the tail and in ProcessState
 		close(p.exited)
 	}()
 	return p, from, to, nil

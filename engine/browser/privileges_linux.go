@@ -26,7 +26,7 @@ func startPlain(cmd *exec.Cmd, log zerolog.Logger) error {
 		if err := deafToNetwork(); err != nil {
 			log.Debug().Err(err).Msg("requests of pages fail when the machine's network changes")
 		}
-		done <- cmd.Start()
+		done <- startChild(cmd)
 	})
 	return <-done
 }
