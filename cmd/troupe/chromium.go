@@ -45,11 +45,16 @@ func (c *chromium) executable() error {
 	return nil
 }
 
-// engine wires the browsers to their way out. The sandbox may be given up where
+// folderOf makes a folder of browsers that only this process uses.
+func folderOf(dir string) func() (string, error) {
+	return func() (string, error) { return dir, browser.MakePassable(dir) }
+}
+
+// engine wires the browsers to their way out. They live in the folder that dir makes. The sandbox may be given up where
 // it does not work only if soft is true; shares names the browser that a worker
 // shares, or is nil, named are the proxies that tasks may name, and mixed says that several accounts may be in one browser. The
 // caller closes the proxy.
-func (c *chromium) engine(dir string, soft bool, named *engine.Proxies, shares func(worker string) string, mixed bool, log zerolog.Logger) (engine.Engine, *egress.Proxy, error) {
+func (c *chromium) engine(dir func() (string, error), soft bool, named *engine.Proxies, shares func(worker string) string, mixed bool, log zerolog.Logger) (engine.Engine, *egress.Proxy, error) {
 	program := c.Browser
 	if program == "" {
 		var err error
@@ -76,7 +81,7 @@ func (c *chromium) engine(dir string, soft bool, named *engine.Proxies, shares f
 	}
 	chromium := func(noSandbox bool) *engine.Chromium {
 		e := engine.NewChromium(browser.Options{
-			Path: program, Dir: dir, NoSandbox: noSandbox, Log: log,
+			Path: program, MakeDir: dir, NoSandbox: noSandbox, Log: log,
 			Renderers: renderers, ApartGPU: !c.InProcessGPU, ApartNetwork: !c.InProcessNetwork,
 		}, proxy)
 		e.NoBypass, e.Group, e.Mixed, e.Quota, e.Isolation, e.Proxies = !c.Challenge, shares, mixed, c.Outbound.EgressQuota<<20, c.Isolation, named

@@ -141,7 +141,7 @@ func (c chromium) examined() doctor.Browser {
 		Engine: func(path, dir string, noSandbox bool) (engine.Engine, func() error, error) {
 			c := c
 			c.Browser, c.NoSandbox = path, noSandbox
-			e, proxy, err := c.engine(dir, false, nil, nil, false, zerolog.Nop())
+			e, proxy, err := c.engine(folderOf(dir), false, nil, nil, false, zerolog.Nop())
 			if err != nil {
 				return nil, nil, err
 			}

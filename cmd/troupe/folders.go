@@ -5,9 +5,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
+
+	"troupe/engine/browser"
 )
 
 // findData returns where everything is that outlives the process.
@@ -68,31 +72,39 @@ func forwardedIn(data string) string { return filepath.Join(data, "guests") }
 func auditIn(data string) string     { return filepath.Join(data, "audit") }
 func socketIn(data string) string    { return filepath.Join(data, "admin.sock") }
 
-// browserFolder returns the folder of browsers. Under root, they run as another user
-// without access to the data folder, so they get a temporary folder of their own. A
-// later start finds there what a killed one left.
+// browserFolders makes the folder of browsers one start at a time.
+var browserFolders sync.Mutex
+
+// browserFolder returns the folder of browsers, and makes it where it is not there: what
+// clears temporary folders may have removed it while the service ran. Under root, they run
+// as another user without access to the data folder, so they get a temporary folder of their
+// own. A later start finds there what a killed one left.
 func browserFolder(data string) (string, error) {
 	dir := browsersIn(data)
 	if os.Geteuid() != 0 {
-		return dir, nil
+		return dir, os.MkdirAll(dir, 0o700)
 	}
-	if safe(dir) {
-		return dir, nil
+	browserFolders.Lock()
+	defer browserFolders.Unlock()
+	if _, err := os.Stat(filepath.Dir(dir)); errors.Is(err, fs.ErrNotExist) { // one that is there stays as it is
+		if err := browser.MakePassable(filepath.Dir(dir)); err != nil {
+			return dir, fmt.Errorf("make the folder for temporary files: %w", err)
+		}
 	}
 	// Anybody may make folders there, also one of this name, or what stands in
-	// its way. Such a folder is left alone, and cannot keep the service from
-	// starting: it takes one whose name nobody knew.
-	err := os.Mkdir(dir, 0o711)
-	if err != nil {
-		if dir, err = os.MkdirTemp(os.TempDir(), "troupe-"); err == nil {
+	// its way. Such a folder is left alone, and cannot keep browsers from
+	// starting: they get one whose name nobody knew.
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) && !safe(dir) {
+		if dir, err = os.MkdirTemp(filepath.Dir(dir), "troupe-"); err == nil {
 			err = os.WriteFile(browsersNote(data), []byte(dir), 0o600)
 		}
 	}
-	if err == nil {
-		err = os.Chmod(dir, 0o711) // the browsers' user has to get through
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		err = browser.MakePassable(dir) // whatever the umask, or an earlier version, has made of it
 	}
 	if err != nil {
-		return "", fmt.Errorf("make a folder for browsers: %w", err)
+		return dir, fmt.Errorf("make a folder for browsers: %w", err)
 	}
 	return dir, nil
 }

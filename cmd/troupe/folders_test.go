@@ -58,3 +58,35 @@ func TestAStrangersFolder(t *testing.T) {
 		})
 	}
 }
+
+// TestARemovedFolderIsMadeAgain: browsers get through to a folder that was removed while the
+// service ran, and to one that an earlier version has made again for root alone.
+func TestARemovedFolderIsMadeAgain(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root's browsers live among the temporary folders")
+	}
+	data, err := dataFolder(filepath.Join(t.TempDir(), "data")) // which sets the umask
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := browserFolder(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(first) })
+	for name, do := range map[string]func() error{
+		"removed": func() error { return os.Remove(first) },
+		"closed":  func() error { return os.Chmod(first, 0o700) },
+	} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+		again, err := browserFolder(data)
+		if err != nil || again != first {
+			t.Errorf("%s: %s, %v", name, again, err)
+		}
+		if info, err := os.Stat(first); err != nil || info.Mode().Perm() != 0o711 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+}

@@ -40,7 +40,7 @@ func (l *launchRecord) Launch(ctx context.Context, worker string) (engine.Instan
 	switch l.last = err; {
 	case err == nil:
 		l.up, l.failed = true, 0
-	case errors.Is(err, browser.ErrNotExecuted), errors.Is(err, browser.ErrEndedAtOnce):
+	case errors.As(err, new(*browser.FolderError)), errors.Is(err, browser.ErrNotExecuted), errors.Is(err, browser.ErrEndedAtOnce):
 		l.failed++
 	}
 	return in, err
@@ -57,13 +57,17 @@ func (l *launchRecord) hopeless() error {
 }
 
 // notice says for everybody to read why browsers do not start; empty: they do.
-// Paths and what the browser said are for the log alone.
+// What the browser said is for the log alone, and paths are: but for that of a folder which
+// the operator has to mend.
 func (l *launchRecord) notice() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	var folder *browser.FolderError
 	switch {
 	case l.last == nil:
 		return ""
+	case errors.As(l.last, &folder):
+		return "browsers do not start: " + folder.Error()
 	case errors.Is(l.last, browser.ErrNotExecuted):
 		return "browsers do not start: the program cannot be executed; see the log"
 	case errors.Is(l.last, browser.ErrEndedAtOnce):

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"github.com/rs/zerolog"
 
 	"troupe/engine"
+	"troupe/engine/browser"
 )
 
 // sandboxFallback starts browsers in their sandbox, and without it once it has
@@ -29,7 +31,7 @@ func (c *sandboxFallback) Launch(ctx context.Context, worker string) (engine.Ins
 	if err == nil {
 		c.proved.Store(true)
 	}
-	if err == nil || ctx.Err() != nil || c.proved.Load() {
+	if err == nil || ctx.Err() != nil || c.proved.Load() || errors.As(err, new(*browser.FolderError)) { // a folder says nothing of the sandbox
 		return in, err
 	}
 	in, bare := c.unsandboxed.Launch(ctx, worker)

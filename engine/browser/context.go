@@ -69,6 +69,11 @@ type Context struct {
 // NewContext makes a context with one blank tab. All its traffic goes through a
 // proxy at host:port; empty: the browser's own.
 func (b *Browser) NewContext(ctx context.Context, proxy string) (*Context, error) {
+	if root, err := b.openFolder(); err != nil {
+		return nil, fmt.Errorf("opening the browser's folder: %w", err)
+	} else {
+		root.Close()
+	}
 	var made target.CreateBrowserContextResult
 	var params target.CreateBrowserContextParams
 	if proxy != "" {

@@ -31,6 +31,23 @@ func setCredentials(cmd *exec.Cmd, dir string, noSandbox bool) error {
 // runsUnprivileged reports whether browsers run as another user than the service.
 func runsUnprivileged(noSandbox bool) bool { return os.Geteuid() == 0 && !noSandbox }
 
+// barredFrom finds the folder for which a program could not be started: one that its user
+// cannot get through, on the way to its own folder or to the program. nil: there is none.
+func barredFrom(o Options, dir string) *FolderError {
+	if !runsUnprivileged(o.NoSandbox) {
+		return nil
+	}
+	uid, gid := unprivileged()
+	if no := barred(dir, uid, gid); no != nil {
+		return no
+	}
+	program, err := exec.LookPath(o.Path)
+	if err != nil {
+		return nil
+	}
+	return barred(program, uid, gid)
+}
+
 // User is the user that browsers run as.
 func (o Options) User() int {
 	if !runsUnprivileged(o.NoSandbox) {

@@ -14,6 +14,11 @@ func setCredentials(cmd *exec.Cmd, _ string, _ bool) error {
 	return nil
 }
 
+// runsUnprivileged reports whether browsers run as another user than the service.
+func runsUnprivileged(bool) bool { return false }
+
+func barredFrom(Options, string) *FolderError { return nil }
+
 // User is the user that browsers run as: ours.
 func (Options) User() int { return os.Geteuid() }
 

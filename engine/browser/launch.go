@@ -24,8 +24,11 @@ const (
 
 // Options say how browsers are started.
 type Options struct {
-	Path      string // the program; empty: Find
-	Dir       string // where each browser gets a folder of its own
+	Path string // the program; empty: Find
+	Dir  string // where each browser gets a folder of its own
+	// MakeDir says instead where that is, at each start of a browser: it may have been removed,
+	// as what clears temporary folders does. It may be nil.
+	MakeDir   func() (string, error)
 	Proxy     string // host:port that all traffic goes through; empty: none (tests only)
 	NoSandbox bool
 	// What trades isolation for speed or memory, see docs/security.md: the zero
@@ -41,6 +44,8 @@ type Options struct {
 type process struct {
 	cmd    *exec.Cmd
 	dir    string
+	uid    int // the user that it runs as, and its group
+	gid    int
 	stderr *tail
 	log    zerolog.Logger
 	exited chan struct{}
@@ -70,12 +75,19 @@ func start(o Options, privileged bool) (p *process, from, to *os.File, err error
 			return nil, nil, nil, err
 		}
 	}
-	if err := os.MkdirAll(o.Dir, 0o711); err != nil {
-		return nil, nil, nil, fmt.Errorf("making the browsers' folder: %w", err)
+	if o.MakeDir != nil {
+		o.Dir, err = o.MakeDir()
+	} else if runsUnprivileged(o.NoSandbox) {
+		err = MakePassable(o.Dir)
+	} else {
+		err = os.MkdirAll(o.Dir, passable)
+	}
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("making the browsers' folder: %w", folderError(o.Dir, err))
 	}
 	dir, err := os.MkdirTemp(o.Dir, "b")
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("making a browser's folder: %w", err)
+		return nil, nil, nil, fmt.Errorf("making a browser's folder: %w", folderError(o.Dir, err))
 	}
 	p = &process{dir: dir, stderr: &tail{}, log: o.Log, exited: make(chan struct{})}
 	fail := func(doing string, err error) (*process, *os.File, *os.File, error) {
@@ -84,7 +96,7 @@ func start(o Options, privileged bool) (p *process, from, to *os.File, err error
 	}
 	tmp := filepath.Join(dir, "tmp")
 	if err := os.Mkdir(tmp, 0o700); err != nil {
-		return fail("making a browser's folder", err)
+		return fail("making a browser's folder", folderError(tmp, err))
 	}
 	childIn, to, err := os.Pipe()
 	if err != nil {
@@ -106,6 +118,7 @@ func start(o Options, privileged bool) (p *process, from, to *os.File, err error
 		closeAll(childIn, childOut, to, from)
 		return fail("handing the folder to the browser's user", err)
 	}
+	p.uid, p.gid = ownerOf(dir)
 	keepDescriptors()
 	if privileged {
 		err = startChild(cmd)
@@ -115,7 +128,9 @@ func start(o Options, privileged bool) (p *process, from, to *os.File, err error
 	closeAll(childIn, childOut)
 	if err != nil {
 		closeAll(to, from)
-		if scarce.Of(err) == "" { // which may pass, and says nothing about the program
+		if no := barredFrom(o, dir); no != nil {
+			err = fmt.Errorf("%w: %w", no, err)
+		} else if scarce.Of(err) == "" { // which may pass, and says nothing about the program
 			err = fmt.Errorf("%w: %w", ErrNotExecuted, err)
 		}
 		return fail("starting "+o.Path, err)

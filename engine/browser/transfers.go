@@ -160,7 +160,7 @@ func (tr *Transfers) tooMuch(d *Download) string {
 
 // removeFiles removes what came down and what was to go up.
 func (tr *Transfers) removeFiles() error {
-	root, err := os.OpenRoot(tr.context.b.dir)
+	root, err := tr.context.b.openFolder()
 	if err != nil {
 		return err
 	}

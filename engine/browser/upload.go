@@ -14,7 +14,7 @@ import (
 // belongs to the browser's user, who might be hostile: no link out of it is
 // followed.
 func (tr *Transfers) KeepUpload(name string, r io.Reader) (path string, size int64, err error) {
-	root, err := os.OpenRoot(tr.context.b.dir)
+	root, err := tr.context.b.openFolder()
 	if err != nil {
 		return "", 0, fmt.Errorf("opening the browser's folder: %w", err)
 	}
@@ -23,7 +23,7 @@ func (tr *Transfers) KeepUpload(name string, r io.Reader) (path string, size int
 	if err != nil {
 		return "", 0, err
 	}
-	uid, gid := ownerOf(tr.context.b.dir)
+	uid, gid := tr.context.b.proc.uid, tr.context.b.proc.gid
 	rel := filepath.Join("tmp", "up-"+rand.Text())
 	if err := root.Mkdir(rel, 0o700); err != nil {
 		return "", 0, fmt.Errorf("making a folder for an upload: %w", err)
