@@ -4,7 +4,8 @@
 # What builds images: docker, podman or buildah.
 ENGINE ?= docker
 
-DATA ?= data
+# Where make run keeps its data. Empty: where the command line looks, too.
+DATA ?=
 
 # What runs tests: in CI, what runs a failed one once more.
 GOTEST ?= go test
@@ -21,8 +22,9 @@ help: ## Show what can be made
 setup: ## Install a Chromium if there is none (Debian and Ubuntu), or say what to install
 	@./.ci/setup
 
-run: setup build ## Start the service on 127.0.0.1:8080 with its data in ./data
-	@exec ./bin/troupe serve --data $(DATA)
+run: setup build ## Start the service on 127.0.0.1:8080; DATA=DIR for another data folder than the command line's
+	@if [ -z "$(DATA)" ] && [ -d data/store ]; then echo "./data has the data of an earlier make run: use make run DATA=data, and --data data for commands."; fi
+	@TROUPE_LOG_FORMAT=$${TROUPE_LOG_FORMAT:-console} exec ./bin/troupe serve $(if $(DATA),--data $(DATA))
 
 check: ## Check formatting, vet, lint, and run the tests that need no browser, network or root (a minute)
 	@$(MAKE) --no-print-directory -k -j2 lint test-short
@@ -69,6 +71,7 @@ test-plain:
 	$(TESTED) -run="^($$(awk '/^func Test/ {sub(/\(.*/, "", $$2); name = $$2} /need\.NoRace\(t\)/ {printf "%s%s", sep, name; sep = "|"}' $(PLAIN:%=%/*_test.go)))$$" $(PLAIN:%=./%)
 
 build: ## Build bin/troupe
+	@./.ci/needs-go
 	@go build -o bin/troupe ./cmd/troupe
 
 image: ## Build the container image "troupe"; ENGINE=buildah, BUILD="--build-arg …"

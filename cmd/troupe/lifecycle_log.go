@@ -3,13 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"runtime/debug"
 	"time"
 
 	"github.com/rs/zerolog"
 )
 
-// logStart writes the first line of the log: the version and the settings.
+// logStart writes the first line of the log: the version and the settings. People read it
+// below the greeting, and see all settings at the level debug alone.
 func (s *service) logStart() {
 	settings := zerolog.Dict().
 		Str("listen", s.Listening.Listen).Bool("tls", s.Listening.TLSCert != "").Bool("insecureListen", s.Listening.InsecureListen).
@@ -25,7 +27,13 @@ func (s *service) logStart() {
 	if b, ok := debug.ReadBuildInfo(); ok {
 		settings = settings.Str("go", b.GoVersion)
 	}
-	s.log.Info().Str("version", version).Dict("settings", settings).Msg("the service starts")
+	line := s.log.Info().Str("version", version)
+	if s.Log.console(os.Stderr) && s.log.GetLevel() > zerolog.DebugLevel {
+		line = line.Str("data", s.data).Int("workers", s.Workers)
+	} else {
+		line = line.Dict("settings", settings)
+	}
+	line.Msg("the service starts")
 }
 
 // logStop writes the last line of the log: why the service has stopped, how long that took

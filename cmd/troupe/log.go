@@ -19,13 +19,18 @@ type logFlags struct {
 	Format string `default:"auto" enum:"auto,json,console" help:"json, console, or auto: console on a terminal, else json."`
 }
 
+// console reports whether a person reads the log.
+func (f logFlags) console(w io.Writer) bool {
+	return f.Format == "console" || f.Format == "auto" && terminal(w)
+}
+
 // open makes the log.
 func (f logFlags) open(w io.Writer) (zerolog.Logger, error) {
 	level, err := zerolog.ParseLevel(f.Level)
 	if err != nil || level < zerolog.DebugLevel || level > zerolog.ErrorLevel || f.Level == "" {
 		return zerolog.Nop(), fmt.Errorf("--log-level is %q: want debug, info, warn or error", f.Level)
 	}
-	if f.Format == "console" || f.Format == "auto" && terminal(w) {
+	if f.console(w) {
 		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != "" || !terminal(w), FormatPrepare: disarm}
 	}
 	zerolog.TimeFieldFormat = time.RFC3339Nano

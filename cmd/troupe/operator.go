@@ -24,9 +24,9 @@ type operator struct {
 }
 
 // execute sends a command to the running service, which has the store locked. Without a
-// running service, it runs the command itself; live tells which. Only a command that
-// makes something creates a store: for others, a missing store means that the folder is
-// probably wrong.
+// running service, it runs the command itself, and says so; live tells which. Only a command
+// that makes something creates a store, and only in a folder that was named: otherwise, a
+// missing store means that the folder is probably wrong.
 func execute[R any](w *environment, c operator, makes bool, o admin.Command[R]) (result R, live bool, err error) {
 	dir, err := findData(c.Data)
 	if err != nil {
@@ -39,8 +39,23 @@ func execute[R any](w *environment, c operator, makes bool, o admin.Command[R]) 
 	if _, err := os.Stat(clusterIn(dir)); err == nil {
 		return result, false, usage("the data folder %s is that of a node of a cluster, and no service runs with it: start it, or ask another node", dir)
 	}
-	if _, missing := os.Stat(storeIn(dir)); missing != nil && !makes {
-		return result, false, usage("there is nothing in the data folder %s: name the service's with --data", dir)
+	switch _, missing := os.Stat(storeIn(dir)); {
+	case missing != nil && !makes:
+		return result, false, usage("there is nothing in the data folder %s, and no service runs with it: name the service's with --data", dir)
+	case missing != nil && c.Data == "":
+		return result, false, usage("no service runs with the data folder %s, and there is nothing in it: name the service's with --data. To make a new one there: --data %s", dir, quote(dir))
+	case missing != nil:
+		defer func() {
+			if err == nil {
+				fmt.Fprintf(w.stderr, "A new data folder was made: %s. No service runs with it.\n", dir)
+			}
+		}()
+	default:
+		defer func() {
+			if err == nil {
+				fmt.Fprintf(w.stderr, "No service runs with the data folder %s: the command used what is stored there.\n", dir)
+			}
+		}()
 	}
 	if dir, err = dataFolder(dir); err != nil {
 		return result, false, usageError{err}

@@ -162,7 +162,10 @@ func (c *serveCommand) Run(w *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	s.logStart()
+	people := c.Log.console(w.stderr)
+	if !people {
+		s.logStart()
+	}
 	defer func() { s.logStop(stop, err) }()
 	s.ends = append(s.ends, func() error { _ = ln.Close(); return nil }) // closed by the edge, if it got to serve
 	if err := s.start(stop, ln.Addr()); err != nil {
@@ -187,6 +190,9 @@ func (c *serveCommand) Run(w *environment) (err error) {
 	defer s.reloadAt(hup)()
 	if err := s.welcome(stop, w.stdout, s.base(ln.Addr())); err != nil {
 		return err
+	}
+	if people { // what they need comes first, and settings only where they have asked for all
+		s.logStart()
 	}
 	tellSystemd(s.log, daemon.SdNotifyReady)
 	select {
@@ -238,13 +244,13 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		return err
 	}
 	// It stays where something is left in it: the next start will want to know.
-	s.ends = append(s.ends, func() error { _ = os.Remove(browsers); return nil })
+	s.ends = append(s.ends, func() error { _ = os.Remove(browsersIn(s.data)); return nil })
 	if n, err := browser.EndLeftovers(browsers); err != nil || n > 0 {
 		s.log.Warn().Err(err).Int("ended", n).Msg("browsers that a killed service left behind were ended")
 	}
 	s.namedProxies.Set(s.serveCommand.proxies)
 	workers, shares := s.Sharing.workers(s.Cluster.Node, s.Workers)
-	eng, proxy, err := s.Chromium.engine(browsers, s.Listening.local(), &s.namedProxies, shares, s.Sharing.ShareBrowsersBetweenAccounts, s.log)
+	eng, proxy, err := s.Chromium.engine(func() (string, error) { return browserFolder(s.data) }, s.Listening.local(), &s.namedProxies, shares, s.Sharing.ShareBrowsersBetweenAccounts, s.log)
 	if err != nil {
 		return err
 	}

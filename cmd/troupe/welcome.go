@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +41,11 @@ func (s *service) welcome(ctx context.Context, out io.Writer, base string) error
 	var b strings.Builder
 	fmt.Fprintf(&b, "Troupe answers on %s %s.\n", base, workersUp(s.node.Status()))
 	if len(known) > 0 || s.member != nil { // of several nodes each would make one
-		fmt.Fprintf(&b, "To make a token: %s token create --account NAME --plan PLAN --data %s\n", quote(os.Args[0]), quote(s.data))
+		account := "NAME --plan PLAN"
+		if slices.ContainsFunc(known, func(a persistence.Account) bool { return a.Name == firstAccount }) {
+			account = firstAccount // then the line works as it is
+		}
+		fmt.Fprintf(&b, "To make a token: %s token create --account %s --data %s\n", quote(os.Args[0]), account, quote(s.data))
 	} else {
 		own := s.admin()
 		own.By = persistence.Issuer{Via: persistence.ViaStart}

@@ -107,6 +107,28 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
+// TestAnUnnamedFolderIsNotMade: a command that finds no service and no data makes nothing in
+// a folder that nobody has named, and says so. In one that was named it does, and says so, too.
+func TestAnUnnamedFolderIsNotMade(t *testing.T) {
+	home := shortFolder(t)
+	t.Setenv("XDG_DATA_HOME", home)
+	for _, args := range [][]string{{"account", "create", "ada", "--plan=pro"}, {"token", "create", "--account=ada", "--plan=pro"},
+		{"flow", "put", "f", "command_line_test.go", "--account=ada"}, {"account", "list"}} {
+		code, out, stderr := play(t, "", args...)
+		if left, _ := os.ReadDir(home); code != exitUsage || out != "" || !strings.Contains(stderr, "no service runs with it") && !strings.Contains(stderr, "no service runs with the data folder") ||
+			!strings.Contains(stderr, "--data") || len(left) != 0 {
+			t.Errorf("%v: exit code %d, %s%s, made %v", args, code, out, stderr, left)
+		}
+	}
+	dir := filepath.Join(home, "named")
+	for _, says := range []string{"A new data folder was made: " + dir + ". No service runs", "No service runs with the data folder " + dir} {
+		code, out, stderr := play(t, "", "token", "create", "--account=ada", "--plan=pro", "--data="+dir)
+		if code != 0 || !onlyToken.MatchString(out) || !strings.Contains(stderr, says) {
+			t.Errorf("exit code %d, %s%s", code, out, stderr)
+		}
+	}
+}
+
 func TestEmptyVariableCountsAsNotSet(t *testing.T) {
 	t.Setenv("TROUPE_WORKERS", "")
 	if code, out, stderr := play(t, "", "version"); code != 0 || !strings.HasPrefix(out, "troupe ") {

@@ -62,7 +62,7 @@ function door(why) {
     h("div", { class: "brand" }, h("img", { src: "/app/icon.svg", alt: "" }), "Troupe"),
     h("h1", { tabindex: "-1" }, "Sign in"),
     h("form", { onsubmit: submit }, h("label", { for: "token" }, "Token of your account", input), said, button),
-    h("p", { class: "small soft", id: "door-help" }, "The service prints a token at its first start. ", h("code", {}, "troupe token create --account NAME"), " creates others. This tab keeps the token until you sign out or close it."),
+    h("p", { class: "small soft", id: "door-help" }, "The service prints a token at its first start. ", h("code", {}, "troupe token create --account local"), " prints another one, for the account of the first start. The program is in bin after make run. This tab keeps the token until you sign out or close it."),
     h("p", { class: "small soft" }, "New here? ", h("a", { href: "/docs/start" }, "Read how it works"), ".")));
   failed(said, why);
   input.focus();
