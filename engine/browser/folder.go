@@ -12,16 +12,22 @@ import (
 type FolderError struct {
 	Path string
 	Why  string
+	Err  error // the system's; it may be nil
 }
+
+func (e *FolderError) Unwrap() error { return e.Err }
 
 func (e *FolderError) Error() string { return fmt.Sprintf("the folder %s %s", e.Path, e.Why) }
 
 // folderError names the folder that an error of the system is about.
 func folderError(path string, err error) error {
-	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
-		return &FolderError{pe.Path, "cannot be used: " + pe.Err.Error()}
+	if fe := (*FolderError)(nil); errors.As(err, &fe) {
+		return fe
 	}
-	return &FolderError{path, "cannot be used: " + err.Error()}
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		return &FolderError{pe.Path, "cannot be used: " + pe.Err.Error(), err}
+	}
+	return &FolderError{path, "cannot be used: " + err.Error(), err}
 }
 
 // passable is the mode of folders that the browsers' user has to get through to its own.
@@ -34,7 +40,7 @@ func MakePassable(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case err == nil && !info.IsDir():
-		return &FolderError{dir, "cannot be used: it is no folder"}
+		return &FolderError{dir, "cannot be used: it is no folder", nil}
 	case err == nil:
 		if mode := info.Mode(); mode.Perm()&0o011 != 0o011 && belongsToUs(info) {
 			err = os.Chmod(dir, mode&(os.ModePerm|os.ModeSticky|os.ModeSetgid|os.ModeSetuid)|0o011)
@@ -63,7 +69,7 @@ func (b *Browser) openFolder() (*os.Root, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		up := filepath.Dir(b.dir)
 		if info, e := os.Lstat(up); e == nil && (!info.IsDir() || !belongsToUs(info)) {
-			return nil, &FolderError{up, "was removed, and another user has made it again"}
+			return nil, &FolderError{up, "was removed, and another user has made it again", nil}
 		}
 		if err = MakePassable(up); err == nil {
 			err = os.Mkdir(b.dir, 0o700)

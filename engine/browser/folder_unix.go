@@ -25,7 +25,7 @@ func barred(path string, uid, gid uint32) *FolderError {
 		at = filepath.Join(at, name)
 		info, err := os.Stat(at)
 		if err != nil {
-			return &FolderError{at, "cannot be used: " + causeOf(err)}
+			return &FolderError{at, "cannot be used: " + causeOf(err), err}
 		}
 		if !info.IsDir() {
 			return nil // the program itself
@@ -42,7 +42,7 @@ func barred(path string, uid, gid uint32) *FolderError {
 			need = 0o010
 		}
 		if info.Mode().Perm()&need == 0 {
-			return &FolderError{at, fmt.Sprintf("cannot be entered by the browsers' user %d: its mode is %04o. Allow it with chmod o+x, or set TMPDIR to another folder", uid, info.Mode().Perm())}
+			return &FolderError{at, fmt.Sprintf("cannot be entered by the browsers' user %d: its mode is %04o. Allow it with chmod o+x, or set TMPDIR to another folder", uid, info.Mode().Perm()), nil}
 		}
 	}
 	return nil
