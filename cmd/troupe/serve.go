@@ -345,22 +345,6 @@ func (s *service) blocked() string {
 	return "the data folder accepts no new files: tasks are refused until it does; see the log"
 }
 
-// base is the service's address for clients on this machine.
-func (s *service) base(addr net.Addr) string {
-	scheme := "http"
-	if s.Listening.TLSCert != "" {
-		scheme = "https"
-	}
-	host, port, err := net.SplitHostPort(addr.String())
-	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-		if name, err := os.Hostname(); err == nil && s.Listening.TLSCert != "" {
-			host = name
-		}
-	}
-	return scheme + "://" + net.JoinHostPort(host, port)
-}
-
 // stop ends the service: first nothing new, then what runs, then the rest.
 func (s *service) stop(forced context.Context) error {
 	s.log.Info().Dur("grace", s.Grace).Msg("stopping; a second signal stops at once")

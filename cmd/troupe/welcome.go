@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -110,6 +111,22 @@ func workersUp(n api.Status) string {
 	default:
 		return fmt.Sprintf("with %d of %d workers; the others have no browser yet", up, n.Workers)
 	}
+}
+
+// base is the service's address for clients on this machine.
+func (s *service) base(addr net.Addr) string {
+	scheme := "http"
+	if s.Listening.TLSCert != "" {
+		scheme = "https"
+	}
+	host, port, err := net.SplitHostPort(addr.String())
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+		if name, err := os.Hostname(); err == nil && s.Listening.TLSCert != "" {
+			host = name
+		}
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
 // shopTask signs in at the demo shop and lists what it sells.
