@@ -31,7 +31,7 @@ type floor struct {
 // house is the plan of the house, from the top. Tests may look further: see
 // below.
 var house = []floor{
-	{"cmd/troupe", []string{"cmd/troupe/doctor", "http", "http/admin", "http/answer", "http/flows", "http/live", "http/mcp", "http/telemetry", "cluster", "cluster/member", "cluster/store", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "engine/lang", "engine/scarce"},
+	{"cmd/troupe", []string{"cmd/troupe/doctor", "http", "http/admin", "http/answer", "http/flows", "http/live", "http/mcp", "http/telemetry", "cluster", "cluster/member", "cluster/store", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "persistence/backup", "engine/lang", "engine/scarce"},
 		"the binary wires everything and is imported by nothing"},
 	{"cmd/troupe/outside", nil,
 		"it tests the program as a process, as its users run it"},
@@ -49,7 +49,7 @@ var house = []floor{
 		"it is the stored flows as clients and operators see them: who asks for them is not its business"},
 	{"http/mcp", []string{"engine", "engine/lang", "persistence"},
 		"it is a client of the API in the words of models: how requests are answered, and whether over a network, is not its business"},
-	{"http/admin", []string{"http/answer", "http/flows", "actors", "actors/api", "engine", "persistence", "engine/lang", "engine/scarce"},
+	{"http/admin", []string{"http/answer", "http/flows", "actors", "actors/api", "engine", "persistence", "persistence/backup", "engine/lang", "engine/scarce"},
 		"the command line runs the same commands where no service listens: it must not know the edge"},
 	{"http/answer", []string{"actors/api", "actors/outcome", "actors/view", "engine", "persistence", "engine/lang"},
 		"it has the shapes that every part of the edge sends: it must not know who sends them"},
@@ -123,6 +123,8 @@ var house = []floor{
 		"it reads what clients wrote: which actions there are, and what plays them, is not its business"},
 	{"clock", nil,
 		"it waits until a wall clock shows a time: what is to happen then is not its business"},
+	{"persistence/backup", []string{"persistence"},
+		"it copies plain records and files elsewhere and back: what they are about, and when a service starts, is not its business"},
 	{"persistence/storetest", []string{"persistence"},
 		"it tests stores, also those that others write"},
 	{"persistence", []string{"clock"},

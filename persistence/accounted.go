@@ -63,6 +63,16 @@ func (a *Accounted) Open(ctx context.Context, id string) (Blob, io.ReadSeekClose
 	return a.files.Open(ctx, id)
 }
 
+// All implements [Lister] if the files below do.
+func (a *Accounted) All(ctx context.Context) iter.Seq2[Blob, error] {
+	if below, ok := a.files.(Lister); ok {
+		return below.All(ctx)
+	}
+	return func(yield func(Blob, error) bool) {
+		yield(Blob{}, fmt.Errorf("list the files: %w", errors.ErrUnsupported))
+	}
+}
+
 // Delete implements [Files].
 func (a *Accounted) Delete(ctx context.Context, id string) error {
 	err := a.files.Delete(ctx, id)

@@ -53,6 +53,7 @@ type Badger struct {
 
 	mu          sync.RWMutex // held for reading while db or a channel is used
 	closed      bool
+	snapshots   sync.WaitGroup
 	requests    chan *request
 	unsynced    chan *request         // committed, and to be answered when synced
 	wrote       chan struct{}         // the writer has ended
@@ -301,6 +302,7 @@ func (b *Badger) Close() error {
 	}
 	b.closed = true
 	b.mu.Unlock()
+	b.snapshots.Wait() // their owners end before the store
 
 	close(b.requests)
 	<-b.wrote

@@ -1,72 +1,60 @@
 package persistence
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/rs/zerolog"
 )
 
-// A backup is a line that says what it is, the records, and a sum of it all:
-// lengths and times are numbers as encoding/binary's Uvarint. A length of 0 for a
+// Earlier versions wrote a backup of the records to one file: a line that says what it is, the
+// records, and a sum of it all. Lengths and times are numbers as encoding/binary's Uvarint. A length of 0 for a
 // key ends the records, and the bound of the revisions follows it.
 const backupHead = "troupe store backup 1\n"
 
 // ErrNoBackup: the file is no backup, or not a whole one.
 var ErrNoBackup = errors.New("the file is not a complete backup")
 
-// BackupBadger writes all records of a store that is not open to a new file, and
-// counts them by kind.
-func BackupBadger(dir, file string) (n map[string]int64, err error) {
+// RecoverBadger makes a store of all that can be read of another one, such as a copy that was
+// made while a process used it. What is in the place of the new one is moved aside; it may be
+// the other one itself.
+func RecoverBadger(from, dir string, log zerolog.Logger) (*Repair, error) {
 	lock, err := lockFolder(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer lock.Close()
-	if _, err := check(dir); err != nil {
-		return nil, err
+	if from != dir {
+		other, err := lockFolder(from)
+		if err != nil {
+			return nil, err
+		}
+		defer other.Close()
 	}
 	r := &Repair{Kept: map[string]int64{}, Lost: map[string]int64{}, Expired: map[string]int64{}}
-	all, err := r.recoverRecords(dir)
-	if err != nil {
-		return nil, denied(dir, err)
-	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
+	var d *Damage
+	if _, err := check(from); errors.As(err, &d) {
+		r.Found = d.Found
+	} else if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err = errors.Join(err, f.Close()); err != nil {
-			_ = os.Remove(file)
-		}
-	}()
-	sum := sha256.New()
-	buffered := bufio.NewWriter(f)
-	out := io.MultiWriter(buffered, sum)
-	_, err = io.WriteString(out, backupHead)
-	for _, v := range all.newest {
-		b := binary.AppendUvarint(nil, uint64(len(v.key)))
-		b = append(b, v.key...)
-		b = binary.AppendUvarint(b, v.expires)
-		b = binary.AppendUvarint(b, uint64(len(v.value)))
-		if err == nil {
-			_, err = out.Write(append(b, v.value...))
-		}
+	all, err := r.recoverRecords(from)
+	if err != nil {
+		return nil, denied(from, err)
 	}
-	if err == nil {
-		_, err = out.Write(binary.AppendUvarint([]byte{0}, all.bound))
+	r.Exact = false // what the process had not written yet is not in a copy
+	made := dir + ".repaired"
+	if err := os.RemoveAll(made); err != nil {
+		return nil, fmt.Errorf("remove what an interrupted repair has left: %w", err)
 	}
-	if err == nil {
-		_, err = buffered.Write(sum.Sum(nil))
+	if err := rebuild(made, all, r, log); err != nil {
+		return nil, fmt.Errorf("make the store: %w", errors.Join(err, os.RemoveAll(made)))
 	}
-	return r.Kept, errors.Join(err, buffered.Flush(), f.Sync(), syncFile(filepath.Dir(file)))
+	return r, swap(dir, made, r, "aside")
 }
 
 // RestoreBadger makes the store of a backup, and moves the one that is there

@@ -109,6 +109,9 @@ func SetAside(dir string) (string, error) {
 	return moved, err
 }
 
+// MoveAside gives a folder another name, and returns that; empty: it is not there.
+func MoveAside(dir string) (string, error) { return moveAside(dir, "aside") }
+
 // moveAside gives a folder another name, and returns that; empty: it is not there.
 func moveAside(dir, what string) (string, error) {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {

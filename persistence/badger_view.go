@@ -60,21 +60,30 @@ func (v *views) swap(next *view) {
 
 // read calls f with the present view.
 func (v *views) read(f func(*badger.Txn) error) error {
+	now, done := v.hold()
+	if now == nil {
+		return ErrUnwritable
+	}
+	defer done()
+	return f(now.txn)
+}
+
+// hold keeps the present view until done is called; nil: there is none.
+func (v *views) hold() (now *view, done func()) {
 	v.mu.Lock()
-	now := v.now
+	now = v.now
 	if now == nil {
 		v.mu.Unlock()
-		return ErrUnwritable
+		return nil, nil
 	}
 	now.readers++
 	v.mu.Unlock()
-	defer func() {
+	return now, func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		if now.readers--; now.readers == 0 && now != v.now {
 			v.old = slices.DeleteFunc(v.old, func(o *view) bool { return o == now })
 			now.txn.Discard()
 		}
-	}()
-	return f(now.txn)
+	}
 }

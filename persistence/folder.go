@@ -93,7 +93,31 @@ func (f *Folder) Put(ctx context.Context, b Blob, r io.Reader) (Blob, error) {
 func (f *Folder) put(b Blob, r io.Reader) (Blob, error) {
 	b.ID = NewFileID(b.ContentType)
 	b.Created = time.Now().UTC()
+	return f.keep(b, r)
+}
 
+// Adopt implements [Adopter].
+func (f *Folder) Adopt(ctx context.Context, b Blob, r io.Reader) error {
+	if !IsFileID(b.ID) {
+		return fmt.Errorf("take over a file: %q is no identifier of a file", b.ID)
+	}
+	_, about := paths(b.ID[:32])
+	if _, err := f.about(about); !errors.Is(err, ErrNotFound) {
+		return errors.Join(err, ErrConflict)
+	}
+	in := &rememberingReader{r: contextReader{ctx, r}}
+	_, err := f.keep(b, in)
+	if err = Unwritten(err); in.err != nil {
+		err = in.err
+	}
+	if err != nil {
+		return fmt.Errorf("take over a file: %w", err)
+	}
+	return nil
+}
+
+// keep writes a file whose name and times are known.
+func (f *Folder) keep(b Blob, r io.Reader) (Blob, error) {
 	name := b.ID[:32]
 	blob, about := paths(name)
 	tmp := "tmp/put-" + name

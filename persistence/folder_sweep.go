@@ -115,7 +115,7 @@ func (f *Folder) All(ctx context.Context) iter.Seq2[Blob, error] {
 }
 
 var _ interface {
-	Files
+	Adopter
 	Lister
 	Close() error
 } = (*Folder)(nil)

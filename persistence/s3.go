@@ -101,7 +101,7 @@ func (s *S3) keep(ctx context.Context, b Blob, r io.Reader) (Blob, error) {
 	in := &rememberingReader{r: contextReader{ctx, r}}
 	err := s.put(ctx, s.due(b.ID, look), nil)
 	if err == nil {
-		b.Size, err = s.send(ctx, b, in)
+		b.Size, err = s.send(ctx, s.blob(b.ID), b.ContentType, in)
 	}
 	var text []byte
 	if err == nil {
@@ -122,18 +122,18 @@ func (s *S3) keep(ctx context.Context, b Blob, r io.Reader) (Blob, error) {
 }
 
 // send sends the bytes: at once what is small, in parts what is not.
-func (s *S3) send(ctx context.Context, b Blob, r io.Reader) (int64, error) {
+func (s *S3) send(ctx context.Context, name, contentType string, r io.Reader) (int64, error) {
 	var first bytes.Buffer
 	n, err := io.CopyN(&first, r, s3Part)
-	options := minio.PutObjectOptions{ContentType: b.ContentType, DisableContentSha256: true, PartSize: s3Part}
+	options := minio.PutObjectOptions{ContentType: contentType, DisableContentSha256: true, PartSize: s3Part}
 	switch {
 	case errors.Is(err, io.EOF):
-		_, err = s.client.PutObject(ctx, s.bucket, s.blob(b.ID), &first, n, options)
+		_, err = s.client.PutObject(ctx, s.bucket, name, &first, n, options)
 		return n, err
 	case err != nil:
 		return 0, err
 	}
-	info, err := s.client.PutObject(ctx, s.bucket, s.blob(b.ID), io.MultiReader(&first, r), -1, options)
+	info, err := s.client.PutObject(ctx, s.bucket, name, io.MultiReader(&first, r), -1, options)
 	return info.Size, err
 }
 

@@ -19,6 +19,9 @@ var (
 // sealCheck is a record that the store's key, and no other, opens.
 const sealCheck = "seal/check"
 
+// SealCheck is the key of the record that says which key a store is used with.
+const SealCheck = sealCheck
+
 // OpenSealOf opens the key of a store, and makes one only where nothing in the
 // store was sealed: with a prefix of sealed, or with a key that it knows of.
 func OpenSealOf(ctx context.Context, path string, store Store, sealed ...string) (*Seal, error) {

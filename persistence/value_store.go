@@ -228,6 +228,14 @@ func fileIn(r Record) string {
 	return ""
 }
 
+// FileOf is the file that has the value of a record, by what is in the record; empty: none.
+func FileOf(value []byte) string {
+	if id := fileIn(Record{Value: value}); IsFileID(id) {
+		return id
+	}
+	return ""
+}
+
 func (s *ValueStore) drop(ctx context.Context, file string) error {
 	if file == "" {
 		return nil

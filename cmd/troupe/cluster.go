@@ -138,11 +138,20 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	if err := s.Resets.store(s); err != nil {
 		return err
 	}
-	if s.disk, err = openDisk(s.data, s.log); err != nil {
+	if err := s.acceptCopy(storeIn(s.data)); err != nil {
+		return err
+	}
+	var closes func() error
+	if s.disk, closes, err = openDisk(s.data, s.log); err != nil {
 		return err
 	}
 	late := persistence.NewLate(s.disk)
-	s.ends = append(s.ends, late.Close)
+	s.ends = append(s.ends, func() error {
+		if err := late.Close(); err != nil {
+			return err
+		}
+		return closes()
+	})
 	s.store = late
 	s.accounts = persistence.NewAccounts(s.store)
 	s.tokenAccounts = s.accounts
@@ -178,6 +187,12 @@ func (s *service) join(ctx context.Context) (err error) {
 	if err := s.Resets.copy(s); err != nil {
 		return err
 	}
+	if err := s.acceptCopy(s.data); err != nil {
+		return err
+	}
+	if err := persistence.CheckCopied(s.data); err != nil {
+		return copiedNode(s.data, err)
+	}
 	s.member, err = member.Join(soon, cfg)
 	if errors.Is(err, persistence.ErrDamaged) {
 		return damagedCopy(s.data, err)
@@ -185,7 +200,11 @@ func (s *service) join(ctx context.Context) (err error) {
 	if err != nil {
 		return usage("join the cluster: %w", err)
 	}
-	s.ends = append(s.ends, s.member.Close)
+	closes, err := used(s.data, s.member.Close, s.log)
+	if err != nil {
+		return err
+	}
+	s.ends = append(s.ends, closes)
 	if s.Cluster.worker() {
 		s.log.Info().Str("node", s.Cluster.Node).Strs("peers", s.Cluster.ClusterPeers).Msg("connecting to a node that keeps the shared records")
 	} else {

@@ -94,6 +94,9 @@ func openOffline(dir string) (e *actors.OfflineData, end func() error, err error
 	case err != nil:
 		return nil, nil, fmt.Errorf("look at the data folder: %w", err)
 	}
+	if err := persistence.CheckCopied(storeIn(dir)); err != nil {
+		return nil, nil, err
+	}
 	switch err := persistence.CheckBadger(storeIn(dir)); {
 	case errors.Is(err, persistence.ErrInUse):
 		return nil, nil, fmt.Errorf("a service runs with the data folder %s: stop it first", dir)

@@ -68,10 +68,38 @@ func (r resets) key(s *service) error {
 // sealed are the records that are sealed.
 var sealed = []string{"secret/", "session/"}
 
-// openDisk opens the store of a data folder.
-func openDisk(data string, log zerolog.Logger) (*persistence.Badger, error) {
+// openDisk opens the store of a data folder. The returned function closes it.
+func openDisk(data string, log zerolog.Logger) (*persistence.Badger, func() error, error) {
+	if err := persistence.CheckCopied(storeIn(data)); err != nil {
+		return nil, nil, explained(data, err)
+	}
 	b, err := persistence.OpenBadger(storeIn(data), persistence.Options{Log: log})
-	return b, explained(data, err)
+	if err != nil {
+		return nil, nil, explained(data, err)
+	}
+	if err := unfinishedRestore(data, b); err != nil {
+		return nil, nil, errors.Join(err, b.Close())
+	}
+	end, err := used(storeIn(data), b.Close, log)
+	return b, end, err
+}
+
+// used marks a folder as in use. The returned function closes what uses it.
+func used(dir string, closes func() error, log zerolog.Logger) (func() error, error) {
+	ended, err := persistence.MarkRunning(dir)
+	if errors.Is(err, persistence.ErrFull) || errors.Is(err, persistence.ErrUnwritable) {
+		log.Warn().Err(err).Msg("a copy of the data folder could not be told from the original")
+		return closes, nil
+	}
+	if err != nil {
+		return nil, errors.Join(err, closes())
+	}
+	return func() error {
+		if err := closes(); err != nil {
+			return err // what it could not write down is missing in a copy, too
+		}
+		return ended()
+	}, nil
 }
 
 // openKey opens the key of a data folder's store.
@@ -93,14 +121,20 @@ func damagedCopy(data string, err error) error {
 func explained(data string, err error) error {
 	at := quote(data)
 	switch {
+	case errors.Is(err, persistence.ErrCopy):
+		text := "Nothing was changed. You can do one of three things:\n"
+		text += "  troupe store restore PLACE --data " + at + "\n      restores a backup in its place\n"
+		text += "  troupe store restore " + at + " --data DIR\n      makes a new data folder of what can be read in the copy, and reports what is missing (of a single node)\n"
+		text += "  troupe serve --accept-copy --data " + at + " …\n      starts with the copy: the last changes, and files that records name, can be missing or out of date\n"
+		return dataError{err, text}
 	case errors.Is(err, persistence.ErrDamaged):
 		text := "Nothing was changed. You can do one of three things:\n"
 		text += "  troupe store repair --data " + at + "\n      keeps what can be read, reports what is lost, and moves the damaged store aside\n"
-		text += "  troupe store restore FILE --data " + at + "\n      restores a backup in its place\n"
+		text += "  troupe store restore PLACE --data " + at + "\n      restores a backup in its place\n"
 		text += "  troupe serve --reset-store --data " + at + "\n      starts with an empty store, without accounts and tokens\n"
 		return dataError{err, text}
 	case errors.Is(err, persistence.ErrNewer):
-		return dataError{err, "Nothing was changed. Install that version again, or restore a backup of this one: troupe store restore FILE --data " + at + "\n"}
+		return dataError{err, "Nothing was changed. Install that version again, or restore a backup of this one: troupe store restore PLACE --data " + at + "\n"}
 	case errors.Is(err, persistence.ErrNoKey), errors.Is(err, persistence.ErrOtherKey):
 		return dataError{err, "Nothing was changed. Put the key of this store back as " + quote(keyIn(data)) + ". If it is gone,\n" +
 			"  troupe serve --reset-key --data " + at + "\n      creates a new one; only secrets and saved sessions are lost\n"}

@@ -73,15 +73,15 @@ func execute[R any](w *environment, c operator, makes bool, o admin.Command[R]) 
 
 // openAdmin opens what a service that does not run has left.
 func openAdmin(dir string) (o *admin.Admin, end func() error, err error) {
-	store, err := openDisk(dir, zerolog.Nop())
+	store, closes, err := openDisk(dir, zerolog.Nop())
 	if err != nil {
 		return nil, nil, err
 	}
 	files, err := persistence.OpenFolder(filesIn(dir))
 	if err != nil {
-		return nil, nil, errors.Join(err, store.Close())
+		return nil, nil, errors.Join(err, closes())
 	}
-	end = func() error { return errors.Join(files.Close(), store.Close()) }
+	end = func() error { return errors.Join(files.Close(), closes()) }
 	seal, err := openKey(dir, store)
 	if err != nil {
 		return nil, nil, errors.Join(err, end())

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -28,6 +29,7 @@ import (
 	"troupe/http/admin"
 	"troupe/http/telemetry"
 	"troupe/persistence"
+	"troupe/persistence/backup"
 )
 
 type serveCommand struct {
@@ -47,6 +49,9 @@ type serveCommand struct {
 	Observability observability `embed:""`
 	Cluster       clustering    `embed:""`
 	S3            storage       `embed:"" prefix:"s3-"`
+	Backups       backups       `embed:"" prefix:"backup-"`
+	Restore       restoring     `embed:"" prefix:"restore-"`
+	AcceptCopy    bool          `help:"Start with a data folder that was copied while a service ran with it. The last changes, and files that records name, can be missing. For one start only." env:"-"`
 
 	Workers int `kong:"-"` // what Number says, or its default
 	limits  map[engine.Plan]engine.Limits
@@ -55,7 +60,7 @@ type serveCommand struct {
 
 // check finds what is wrong with the flags before anything is started.
 func (c *serveCommand) check() error {
-	if err := errors.Join(c.Listening.check(), c.Sharing.check(), c.Renewal.check(), c.Observability.check(), c.Cluster.check(), c.S3.check(), c.Chromium.check()); err != nil {
+	if err := errors.Join(c.Listening.check(), c.Sharing.check(), c.Renewal.check(), c.Observability.check(), c.Cluster.check(), c.S3.check(), c.Chromium.check(), c.Backups.check(c.S3), c.Restore.check(c)); err != nil {
 		return err
 	}
 	if err := c.Cluster.checkRole(c.Number); err != nil {
@@ -122,6 +127,9 @@ type service struct {
 	nodeSecrets   *nodeSecrets    // nil as well then
 	node          *actors.Node
 	audit         *persistence.Audit
+	backups       *backup.Keeper    // nil: this node keeps no records
+	backupsEnd    context.Context   // ends those that are being made
+	backing       sync.WaitGroup    // backups that operators have asked for
 	stopped       time.Time         // when the stop began
 	interrupted   int               // tasks that the stop has cut off
 	certificate   *http.Certificate // nil: no TLS
@@ -207,6 +215,9 @@ func (c *serveCommand) Run(w *environment) (err error) {
 // admin is what operator commands run on.
 func (s *service) admin() *admin.Admin {
 	o := &admin.Admin{Accounts: s.accounts, Secrets: s.secrets, Flows: s.flows, Actors: s.adminActors(), Import: s.importer(), Audit: s.audit}
+	if s.backups != nil {
+		o.Backups = s
+	}
 	if s.member != nil {
 		o.RemoveNode, o.NodeSecrets = s.member.Remove, s.nodeSecrets
 	}
@@ -219,6 +230,9 @@ func (s *service) admin() *admin.Admin {
 // start opens the store and starts browsers, actors and edge.
 func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	if err := s.openStore(ctx); err != nil {
+		return err
+	}
+	if err := s.restoreFirst(ctx); err != nil {
 		return err
 	}
 	s.audit = persistence.NewAudit(auditIn(s.data))
@@ -269,6 +283,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	if err != nil {
 		return err
 	}
+	s.keepBackups(seal)
 	s.secrets, s.flows = persistence.NewSecrets(s.store, seal), persistence.NewFlows(s.store)
 	if s.cached != nil {
 		s.secrets.ReadFrom(s.cached)

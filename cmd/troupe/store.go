@@ -17,8 +17,9 @@ type storeCommands struct {
 	Check   storeCheck   `cmd:"" help:"Read the whole store and report damage. Changes nothing."`
 	Repair  storeRepair  `cmd:"" help:"Make a new store from the readable part of a damaged one, which is moved aside."`
 	Compact storeCompact `cmd:"" help:"Give back the disk space of removed and overwritten records. The service must be stopped."`
-	Backup  storeBackup  `cmd:"" help:"Write all records of the store to a file."`
-	Restore storeRestore `cmd:"" help:"Restore the store from a backup. The current store is moved aside."`
+	Backup  storeBackup  `cmd:"" help:"Make a backup of all records and files, of the running service or of one that does not run."`
+	Backups storeBackups `cmd:"" help:"List the backups of a place, and read them with --check. Changes nothing."`
+	Restore storeRestore `cmd:"" help:"Restore records and files from a backup, or from a copied data folder. What is there is moved aside."`
 }
 
 // stopped is the data folder of a single node that does not run.
@@ -52,6 +53,21 @@ func (c *storeCheck) Run(w *environment) error {
 	return c.print(w, map[string]bool{"whole": true}, func(out io.Writer) { fmt.Fprintln(out, "The store is intact.") })
 }
 
+// printRecovered says what a store that was made of a copy has.
+func printRecovered(out io.Writer, r *persistence.Repair) {
+	for _, found := range r.Found {
+		fmt.Fprintln(out, "Found: "+found)
+	}
+	printRecords(out, r)
+	if r.Changes > 0 {
+		fmt.Fprintf(out, "Changes that are missing at least: %d.\n", r.Changes)
+	}
+	fmt.Fprintln(out, "The copy was made while a service ran: its last changes can be missing, and the kept records can be out of date. Recently removed tokens and accounts may be back: check troupe token list.")
+	if r.Aside != "" {
+		fmt.Fprintln(out, "What was there before is in "+r.Aside+".")
+	}
+}
+
 type storeRepair struct{ operator }
 
 func (c *storeRepair) Run(w *environment) error {
@@ -74,17 +90,7 @@ func printRepair(out io.Writer, r *persistence.Repair) {
 	for _, found := range r.Found {
 		fmt.Fprintln(out, "Found: "+found)
 	}
-	rows := [][]string{{"RECORDS", "KEPT", "LOST", "EXPIRED"}}
-	kinds := map[string]bool{}
-	for _, m := range []map[string]int64{r.Kept, r.Lost, r.Expired} {
-		for kind := range m {
-			kinds[kind] = true
-		}
-	}
-	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		rows = append(rows, []string{kind, fmt.Sprint(r.Kept[kind]), fmt.Sprint(r.Lost[kind]), fmt.Sprint(r.Expired[kind])})
-	}
-	table(out, rows)
+	printRecords(out, r)
 	if !r.Exact {
 		text := "Changes are lost"
 		if r.Changes > 0 {
@@ -98,48 +104,19 @@ func printRepair(out io.Writer, r *persistence.Repair) {
 	fmt.Fprintln(out, "The damaged store is in "+r.Aside+".")
 }
 
-type storeBackup struct {
-	operator
-	File string `arg:"" help:"File to write. It must not be there yet."`
-}
-
-func (c *storeBackup) Run(w *environment) (err error) {
-	dir, err := stopped(c.operator)
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(storeIn(dir)); err != nil {
-		return usage("there is no store in the data folder %s", dir)
-	}
-	n, err := persistence.BackupBadger(storeIn(dir), c.File)
-	if err != nil {
-		return fmt.Errorf("back up the store: %w", explained(dir, err))
-	}
-	return c.print(w, n, func(out io.Writer) {
-		fmt.Fprintf(out, "%s has %s. Keep the key of the data folder elsewhere: it opens what is sealed in the backup.\n", c.File, counted(n))
-	})
-}
-
-type storeRestore struct {
-	operator
-	File string `arg:"" help:"File that troupe store backup has written."`
-}
-
-func (c *storeRestore) Run(w *environment) error {
-	dir, err := stopped(c.operator)
-	if err != nil {
-		return err
-	}
-	n, aside, err := persistence.RestoreBadger(storeIn(dir), c.File, zerolog.Nop())
-	if err != nil {
-		return fmt.Errorf("restore the store: %w", explained(dir, err))
-	}
-	return c.print(w, n, func(out io.Writer) {
-		fmt.Fprintf(out, "The store has %s.\n", counted(n))
-		if aside != "" {
-			fmt.Fprintln(out, "The one before is in "+aside+".")
+// printRecords counts what is kept and lost.
+func printRecords(out io.Writer, r *persistence.Repair) {
+	rows := [][]string{{"RECORDS", "KEPT", "LOST", "EXPIRED"}}
+	kinds := map[string]bool{}
+	for _, m := range []map[string]int64{r.Kept, r.Lost, r.Expired} {
+		for kind := range m {
+			kinds[kind] = true
 		}
-	})
+	}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		rows = append(rows, []string{kind, fmt.Sprint(r.Kept[kind]), fmt.Sprint(r.Lost[kind]), fmt.Sprint(r.Expired[kind])})
+	}
+	table(out, rows)
 }
 
 // counted says how many records there are.

@@ -34,6 +34,8 @@ type Admin struct {
 	RemoveNode func(ctx context.Context, node string) error
 	// NodeSecrets are the secrets that nodes know each other by; nil as well then.
 	NodeSecrets NodeSecrets
+	// Backups makes backups; nil: there is nothing of which this node could make one.
+	Backups Backups
 
 	// Audit keeps what operators did; nil: nothing does.
 	Audit *persistence.Audit
@@ -136,6 +138,7 @@ func init() {
 	register(ShowNodeSecrets{})
 	register(ReloadNodeSecrets{})
 	register(ListAudit{})
+	register(BackUp{})
 
 	registerRemote(ListAccounts{}, "listAccounts", "List the accounts")
 	registerRemote(CreateAccount{}, "createAccount", "Create an account")
