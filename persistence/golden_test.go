@@ -27,6 +27,7 @@ func keptRecords(t *testing.T) []golden.Case {
 		golden.Record[Profile](t, "profile", nil),
 		golden.Record[profileWriter](t, "profile-writer", nil),
 		golden.Record[Repair](t, "repair", nil),
+		golden.Record[running](t, "running", nil),
 		golden.Record[Secret](t, "secret", nil),
 		golden.Record[state](t, "state", nil),
 		golden.Record[Token](t, "token", nil),
