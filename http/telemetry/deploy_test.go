@@ -69,6 +69,9 @@ func everything(t *testing.T) (text string) {
 		m.Machine(func() telemetry.Machine {
 			return telemetry.Machine{DiskFree: 1, DiskSize: 2, Certificate: time.Unix(1, 0)}
 		})
+		m.Backups(func() telemetry.Backups {
+			return telemetry.Backups{Every: time.Hour, Last: time.Unix(1, 0)}
+		})
 		m.Deliveries(func() api.NoticeNumbers { return api.NoticeNumbers{} }, func() api.ScheduleNumbers { return api.ScheduleNumbers{} })
 		m.Refused(engine.CodeInternal)
 		task := testkit.Task()
