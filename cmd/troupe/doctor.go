@@ -97,10 +97,11 @@ func (c *serveCommand) tryFolder(data string) func(ctx context.Context, dir stri
 
 // tryStore makes the store of a service that has no other nodes, and writes to it.
 func (s *service) tryStore(ctx context.Context) (err error) {
-	if s.disk, err = openDisk(s.data, s.log); err != nil {
+	var closes func() error
+	if s.disk, closes, err = openDisk(s.data, s.log); err != nil {
 		return err
 	}
-	s.ends = append(s.ends, s.disk.Close)
+	s.ends = append(s.ends, closes)
 	if _, err := openKey(s.data, s.disk); err != nil {
 		return err
 	}
