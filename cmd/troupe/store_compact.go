@@ -20,6 +20,9 @@ func (c *storeCompact) Run(w *environment) error {
 	if _, err := os.Stat(storeIn(dir)); err != nil {
 		return usage("there is no store in the data folder %s", dir)
 	}
+	if err := persistence.CheckCopied(storeIn(dir)); err != nil { // the new store would not tell any more
+		return explained(dir, err)
+	}
 	n, err := persistence.CompactBadger(storeIn(dir), zerolog.Nop())
 	if err != nil {
 		return fmt.Errorf("compact the store: %w", explained(dir, err))
