@@ -105,8 +105,10 @@ func (s *service) tryStore(ctx context.Context) (err error) {
 	if _, err := openKey(s.data, s.disk); err != nil {
 		return err
 	}
-	_, err = s.disk.Put(ctx, persistence.Write{Key: "doctor", Value: []byte("tried"), Durable: true})
-	if err = errors.Join(err, s.disk.Blocked()); err != nil {
+	if _, err = s.disk.Put(ctx, persistence.Write{Key: "doctor", Value: []byte("tried"), Durable: true}); err == nil {
+		err = s.disk.Blocked()
+	}
+	if err != nil {
 		return fmt.Errorf("write to the store: %w", err)
 	}
 	folder, err := persistence.OpenFolder(filesIn(s.data))

@@ -163,7 +163,7 @@ func busyLeader(g *testCluster, _ int) {
 	time.Sleep(10 * time.Second)
 	healed := time.Now()
 	g.heal(m)
-	g.untilReady(m)
+	g.until("it is ready and takes writes", func() bool { return g.health(m).Health == "well" && g.isReady(m) })
 	g.within("healed: it is ready", 15*time.Second, time.Since(healed))
 }
 
