@@ -158,6 +158,9 @@ func TestWaitsInTheQueueOfNodes(t *testing.T) {
 
 // TestDrainOfTheNodeThatOrdersTheQueue: what the queue had given to the node that orders it, and
 // no worker has, goes to another node when it is drained. Nothing waits there any more.
+//
+// Promise: `troupe drain --wait` ends when all tasks of the node have ended, also where the
+// queue is ordered (docs/operations.md#drain-and-resume).
 func TestDrainOfTheNodeThatOrdersTheQueue(t *testing.T) {
 	t.Parallel()
 	to := &testCluster{t: t, store: persistence.NewMemory(), lease: clusterLease, goes: func(c testkit.Call) testkit.Script {

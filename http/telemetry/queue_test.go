@@ -14,6 +14,8 @@ import (
 
 // TestWaitsOfTheQueueAreCounted: from when a task is due until a browser begins with it, and
 // not what it waits before it is due.
+//
+// Promise: `troupe_queue_wait_seconds` counts requests and queued tasks (docs/operations.md#monitoring).
 func TestWaitsOfTheQueueAreCounted(t *testing.T) {
 	m, o := counting(1)
 	o.Engine = testkit.NewEngine()

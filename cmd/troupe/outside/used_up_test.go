@@ -16,6 +16,9 @@ import (
 // TestDescriptorsAreUsedUp: connections take all descriptors. The log says so once and not at
 // each of them, the metrics count it, and when they are closed, everything goes on: clients,
 // browsers, and the private socket of operator commands.
+//
+// Promise: Descriptors that are used up are in the log and in the metrics, and the service goes
+// on when some are free (docs/operations.md#monitoring).
 func TestDescriptorsAreUsedUp(t *testing.T) {
 	need.Time(t)
 	t.Parallel()
