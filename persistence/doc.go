@@ -17,5 +17,6 @@
 //	profile-writer/<…>  the task that may save the profile, until it ends
 //	model-session/<…>   what a model has done in a session, for an hour (package http/mcp)
 //	usage/<account>/<day>  how many tasks the account has run on a day
+//	turn/<…>            who changes what there may be only so many of, for 10 s at most
 //	ticket/<…>          a link to look on, until it ends (package http/live)
 package persistence

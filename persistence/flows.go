@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -55,7 +54,6 @@ const removedFor = 365 * 24 * time.Hour
 // Flows keeps flows of accounts.
 type Flows struct {
 	store Store
-	puts  sync.Mutex // one at a time, or several would be the last that may be
 }
 
 // NewFlows keeps flows in a store.
@@ -69,10 +67,12 @@ func versionKey(account, name string, version int) string {
 
 // Put stores the next version of a flow, and returns it.
 func (f *Flows) Put(ctx context.Context, account string, flow Flow) (Flow, error) {
-	f.puts.Lock()
-	defer f.puts.Unlock()
 	for {
-		stored, err := f.put(ctx, account, flow)
+		var stored Flow
+		err := InTurn(ctx, f.store, "flows/"+account, func(ctx context.Context) (err error) {
+			stored, err = f.put(ctx, account, flow)
+			return err
+		})
 		if errors.Is(err, ErrConflict) && ctx.Err() == nil {
 			continue // another node has stored a version
 		}
@@ -215,8 +215,10 @@ func (f *Flows) List(ctx context.Context, account string) ([]Flow, error) {
 
 // Remove deletes a flow with all its versions. One that is not there is ErrNotFound.
 func (f *Flows) Remove(ctx context.Context, account, name string) error {
-	f.puts.Lock()
-	defer f.puts.Unlock()
+	return InTurn(ctx, f.store, "flows/"+account, func(ctx context.Context) error { return f.remove(ctx, account, name) })
+}
+
+func (f *Flows) remove(ctx context.Context, account, name string) error {
 	last, err := f.store.Get(ctx, flowKey(account, name))
 	if err == nil {
 		err = f.remember(ctx, account, name, last)

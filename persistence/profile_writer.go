@@ -136,9 +136,20 @@ func (w *ProfileWriter) save(ctx context.Context, state []byte, v ProfileVersion
 		return Profile{}, err
 	}
 	v.Version, v.ID, v.Bytes, v.Packed, v.Saved = w.Version()+1, newVersionID(), len(state), len(packed), time.Now().UTC()
-	if err := p.room(ctx, w.account, w.name, len(packed)); err != nil {
-		return Profile{}, err
-	}
+	var out Profile
+	err = InTurn(ctx, p.store, "profiles/"+w.account, func(ctx context.Context) error {
+		if err := p.room(ctx, w.account, w.name, len(packed)); err != nil {
+			return err
+		}
+		out, err = w.put(ctx, packed, v)
+		return err
+	})
+	return out, err
+}
+
+// put writes a version for which there is room.
+func (w *ProfileWriter) put(ctx context.Context, packed []byte, v ProfileVersion) (Profile, error) {
+	p := w.of
 	for ; len(packed) > 0; v.Parts++ {
 		n := min(len(packed), profilePart)
 		key := partKey(w.account, w.name, v.ID, v.Parts)

@@ -38,8 +38,6 @@ type Secrets struct {
 	cached Store // what tasks' secrets are read from
 	seal   *Seal
 
-	sets sync.Mutex // one at a time, or several would be the last that may be
-
 	mu         sync.Mutex
 	following  bool // changes are followed
 	generation uint64
@@ -59,10 +57,16 @@ func NewSecrets(store Store, seal *Seal) *Secrets {
 func (s *Secrets) ReadFrom(cached Store) { s.cached = cached }
 
 // Set makes or replaces a secret, and returns it as stored.
-func (s *Secrets) Set(ctx context.Context, account string, secret Secret) (Secret, error) {
+func (s *Secrets) Set(ctx context.Context, account string, secret Secret) (stored Secret, err error) {
+	err = InTurn(ctx, s.store, "secrets/"+account, func(ctx context.Context) (err error) {
+		stored, err = s.set(ctx, account, secret)
+		return err
+	})
+	return stored, err
+}
+
+func (s *Secrets) set(ctx context.Context, account string, secret Secret) (Secret, error) {
 	key := secretPrefix + account + "/" + secret.Name
-	s.sets.Lock()
-	defer s.sets.Unlock()
 	all, err := s.store.List(ctx, secretPrefix+account+"/")
 	if err != nil {
 		return Secret{}, fmt.Errorf("keep the secret %q: %w", secret.Name, err)

@@ -106,29 +106,26 @@ func (u Notices) readEndpoints(ctx context.Context, account string) ([]Endpoint,
 func (u Notices) PutEndpoint(ctx context.Context, account string, p Endpoint, most int) (full bool, err error) {
 	u.r.changing.Lock()
 	defer u.r.changing.Unlock()
-	all, err := u.readEndpoints(ctx, account)
-	if err != nil {
-		return false, err
-	}
-	i := slices.IndexFunc(all, func(q Endpoint) bool { return q.URL == p.URL })
-	if i < 0 && len(all) >= most {
-		return true, nil
-	}
-	if i >= 0 {
-		p.Created = all[i].Created
-	}
-	if err := putJSON(ctx, u.r.Sealed, EndpointPrefix+account+"/"+EndpointID(p.URL), account, time.Time{}, p); err != nil {
-		return false, err
-	}
-	if all, err = u.readEndpoints(ctx, account); err != nil || i >= 0 || len(all) <= most {
-		return false, err
-	}
-	// Nodes have named endpoints at the same time. The last one of them is too many.
-	i = slices.IndexFunc(all, func(q Endpoint) bool { return q.URL == p.URL })
-	if i < most {
-		return false, nil
-	}
-	return true, u.r.Sealed.Delete(ctx, EndpointPrefix+account+"/"+EndpointID(p.URL), true)
+	err = persistence.InTurn(ctx, u.r.Store, "endpoints/"+account, func(ctx context.Context) error {
+		all, err := u.readEndpoints(ctx, account)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(all, func(q Endpoint) bool { return q.URL == p.URL })
+		if i < 0 && len(all) >= most {
+			full = true
+			return nil
+		}
+		if i >= 0 {
+			p.Created = all[i].Created
+		}
+		if err := putJSON(ctx, u.r.Sealed, EndpointPrefix+account+"/"+EndpointID(p.URL), account, time.Time{}, p); err != nil {
+			return err
+		}
+		_, err = u.readEndpoints(ctx, account)
+		return err
+	})
+	return full, err
 }
 
 // RemoveEndpoint removes an endpoint.
