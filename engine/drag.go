@@ -37,7 +37,7 @@ var _ = define(Action[carry]{
 	Value: lang.Shape[carry]{
 		Words: "[selector, selector or [x, y]]",
 		Schema: `{"type":"array","prefixItems":[{"anyOf":[` + lang.SelectorShape.Schema + `,{"type":"array","items":` + sourceSchema + `,"minItems":1,"maxItems":50}]},{"anyOf":[` +
-			lang.SelectorShape.Schema + `,` + wayShape.Schema + `]}],"items":false,"minItems":2}`,
+			lang.SelectorShape.Schema + `,` + wayShape.Schema + `]}],"minItems":2,"maxItems":2}`,
 	},
 	Opts: []Opt{
 		opt("at", placeShape, "Where the element is taken: CSS pixels from its left and its upper edge. Default: a point of it that can be seen, mostly its middle."),

@@ -25,7 +25,7 @@ func (e extraction) Keys(to map[string]bool) {
 	}
 }
 
-const fieldMapSchema = `{"type":"object","additionalProperties":{"anyOf":[{"$ref":"#/$defs/selector"},{"type":"array","prefixItems":[{"$ref":"#/$defs/selector"},{"type":"string","minLength":1}],"items":false,"minItems":2}]}}`
+const fieldMapSchema = `{"type":"object","additionalProperties":{"anyOf":[{"$ref":"#/$defs/selector"},{"type":"array","prefixItems":[{"$ref":"#/$defs/selector"},{"type":"string","minLength":1}],"minItems":2,"maxItems":2}]}}`
 
 // fieldMapShape is an object of fields, in the order they were sent.
 var fieldMapShape = lang.Shape[[]field]{
@@ -61,7 +61,7 @@ var _ = define(Action[extraction]{
 		"`$this` is the element itself. Missing fields are null. The action waits for the first match up to its time; without one it returns an empty array. " +
 		"Give the field map as the second part of the value, or as `options.fieldMap` if the value is only a selector.",
 	Value: lang.Shape[extraction]{
-		Words: "[selector, fieldMap], or selector with options.fieldMap", Schema: `{"anyOf":[` + lang.SelectorShape.Schema + `,{"type":"array","prefixItems":[` + lang.SelectorShape.Schema + `,` + fieldMapSchema + `],"items":false,"minItems":2}]}`,
+		Words: "[selector, fieldMap], or selector with options.fieldMap", Schema: `{"anyOf":[` + lang.SelectorShape.Schema + `,{"type":"array","prefixItems":[` + lang.SelectorShape.Schema + `,` + fieldMapSchema + `],"minItems":2,"maxItems":2}]}`,
 		Read: func(d *lang.Decoder, n *lang.Node) extraction {
 			if n.IsString() || n.IsObject() {
 				return extraction{from: lang.SelectorShape.Read(d, n)}

@@ -114,7 +114,7 @@ var _ = define(Action[schemaWanted]{
 	},
 })
 
-const selectSchema = `{"anyOf":[{"$ref":"#/$defs/selector"},{"type":"array","prefixItems":[{"$ref":"#/$defs/selector"},{"type":"string","minLength":1}],"items":false,"minItems":2}]}`
+const selectSchema = `{"anyOf":[{"$ref":"#/$defs/selector"},{"type":"array","prefixItems":[{"$ref":"#/$defs/selector"},{"type":"string","minLength":1}],"minItems":2,"maxItems":2}]}`
 
 var (
 	schemaTypes   = []string{"object", "array", "string", "number", "integer", "boolean"}

@@ -71,7 +71,7 @@ var _ = define(Action[uploading]{
 		"The selector names the input, which can be hidden, its label, or an element that contains it. It can also name what a person would use: a button that opens a file chooser, which the action clicks, " +
 		"or a place to drop files on. The action drops the files if its click opens no chooser within a second, or at once if the element is not a button or link. It cannot give files to a picker of the File System Access API (`showOpenFilePicker`).",
 	Value: lang.Shape[uploading]{
-		Words: "[selector, source or array of sources]", Schema: `{"type":"array","prefixItems":[` + lang.SelectorShape.Schema + `,{"anyOf":[` + sourceSchema + `,{"type":"array","items":` + sourceSchema + `,"minItems":1,"maxItems":50}]}],"items":false,"minItems":2}`,
+		Words: "[selector, source or array of sources]", Schema: `{"type":"array","prefixItems":[` + lang.SelectorShape.Schema + `,{"anyOf":[` + sourceSchema + `,{"type":"array","items":` + sourceSchema + `,"minItems":1,"maxItems":50}]}],"minItems":2,"maxItems":2}`,
 	},
 	Decode: func(d *decoder, n *lang.Node) (u uploading) {
 		if !n.IsArray() || len(n.Elements) != 2 {

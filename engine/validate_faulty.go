@@ -14,6 +14,9 @@ func (e *Invalid) Warnings() []lang.Fault {
 		return nil
 	}
 	v := e.reviewer()
+	if v.sites(); e.has("/config/sites") { // what was read of them is less than what was meant
+		v.task.Config.Sites = nil
+	}
 	all := v.list(e.task.Steps)
 	if !e.has("/timeout") {
 		v.tooLong(all, e.task.Timeout)

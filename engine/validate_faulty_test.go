@@ -57,3 +57,29 @@ func TestWarningsBesideFaults(t *testing.T) {
 		}
 	}
 }
+
+// TestFaultySites: a fault elsewhere makes no address look as if its site were not
+// allowed, and hides none that is not.
+func TestFaultySites(t *testing.T) {
+	for body, want := range map[string]int{
+		`{"config":{"sites":["a.example"]},"actions":[{"open":"http://a.example/"},{"clik":"#a"}]}`:                                     0,
+		`{"config":{"sites":["a.example"]},"actions":[{"open":"http://a.example/"},{"click":5}]}`:                                       0,
+		`{"config":{"sites":["a.example","http://b c/"]},"actions":[{"open":"http://b.example/"}]}`:                                     0,
+		`{"config":{"sites":["a.example"]},"actions":[{"open":"http://b.example/"},{"openNewTab":"http://a.example/x"},{"clik":"#a"}]}`: 1,
+	} {
+		_, err := Parse([]byte(body), nil)
+		var invalid *Invalid
+		if !errors.As(err, &invalid) {
+			t.Fatalf("%s: %v", body, err)
+		}
+		var sites []string
+		for _, w := range invalid.Warnings() {
+			if strings.Contains(w.Message, "site_not_allowed") {
+				sites = append(sites, w.String())
+			}
+		}
+		if len(sites) != want {
+			t.Errorf("%s: %q", body, sites)
+		}
+	}
+}

@@ -36,7 +36,7 @@ const (
 	operandSchema = `{"type":["string","number","boolean","null"]}`
 	// ConditionRef is the schema of a condition in that of something else.
 	ConditionRef     = `{"$ref":"#/$defs/condition"}`
-	comparisonSchema = `{"type":"array","prefixItems":[{"$ref":"#/$defs/operator"},` + operandSchema + `],"items":false,"minItems":1}`
+	comparisonSchema = `{"type":"array","prefixItems":[{"$ref":"#/$defs/operator"},` + operandSchema + `],"minItems":1,"maxItems":2}`
 )
 
 // conditionForms are filled in by init: conditions may stand in conditions.
@@ -52,11 +52,11 @@ func init() {
 		{"visible", `{"visible": selector}`, "an element that matches can be seen", oneField("visible", SelectorShape.Schema),
 			func(d *Decoder, n *Node, c *Condition) { c.setSelector(d, n) }},
 		{"count", `{"count": [selector, operator, number]}`, "the number of elements that match compares so",
-			oneField("count", `{"type":"array","prefixItems":[`+SelectorShape.Schema+`,{"$ref":"#/$defs/operator"},`+operandSchema+`],"items":false,"minItems":3}`), readCount},
+			oneField("count", `{"type":"array","prefixItems":[`+SelectorShape.Schema+`,{"$ref":"#/$defs/operator"},`+operandSchema+`],"minItems":3,"maxItems":3}`), readCount},
 		{"url", `{"url": [operator, text]}`, "the address of the current tab compares so", oneField("url", comparisonSchema), readOwnComparison},
 		{"title", `{"title": [operator, text]}`, "the title of the current tab's page compares so", oneField("title", comparisonSchema), readOwnComparison},
 		{"cookie", `{"cookie": [name, operator, text]}`, "the value of a cookie that the browser sends to the page's address compares so",
-			oneField("cookie", `{"type":"array","prefixItems":[{"type":"string","minLength":1},{"$ref":"#/$defs/operator"},`+operandSchema+`],"items":false,"minItems":2}`), readCookieComparison},
+			oneField("cookie", `{"type":"array","prefixItems":[{"type":"string","minLength":1},{"$ref":"#/$defs/operator"},`+operandSchema+`],"minItems":2,"maxItems":3}`), readCookieComparison},
 		{"failure", `{"failure": [operator, code]}`, "the code of the action that failed last in this task compares so, a failure that `try` or `retry` has caught included; before the first failure it is empty", oneField("failure", comparisonSchema), readOwnComparison},
 		{"all", `{"all": [condition, …]}`, "all of the conditions are true; the first that is false ends the look", oneField("all", `{"type":"array","items":`+ConditionRef+`,"minItems":1}`), readParts},
 		{"any", `{"any": [condition, …]}`, "one of the conditions is true; the first that is true ends the look", oneField("any", `{"type":"array","items":`+ConditionRef+`,"minItems":1}`), readParts},

@@ -251,7 +251,7 @@ type Pair[A, B any] struct {
 func PairShape[A, B any](a Shape[A], b Shape[B]) Shape[Pair[A, B]] {
 	words := "[" + a.Words + ", " + b.Words + "]"
 	return Shape[Pair[A, B]]{
-		Words: words, Schema: `{"type":"array","prefixItems":[` + a.Schema + `,` + b.Schema + `],"items":false,"minItems":2}`,
+		Words: words, Schema: `{"type":"array","prefixItems":[` + a.Schema + `,` + b.Schema + `],"minItems":2,"maxItems":2}`,
 		Read: func(d *Decoder, n *Node) (p Pair[A, B]) {
 			if !n.IsArray() || len(n.Elements) != 2 {
 				got := n.TypeName()
