@@ -31,6 +31,45 @@ type started struct {
 	WorkerID   string `json:"workerId"`
 	WorkerName string `json:"workerName"`
 	SessionID  string `json:"sessionId,omitempty"`
+	// Of a repeated request: what is true of the task now.
+	Status api.TaskStatus `json:"status,omitempty"`
+	Code   engine.Code    `json:"code,omitempty"`
+	Error  string         `json:"error,omitempty"`
+}
+
+// sendRepeated answers a start whose key has a task already with what is true of that now:
+// it may wait, run, have ended, or be gone.
+func (s *Server) sendRepeated(ctx *fasthttp.RequestCtx, m *api.Execute, x *api.Started, t *TaskResult) *answer.Refusal {
+	p, err := api.Ask(s.base, s.cfg.Actors, &api.Poll{TaskID: x.TaskID, Account: m.Account})
+	switch {
+	case err != nil:
+		return s.faults.Refuse(ctx, "poll the task of a key", err)
+	case p.Refusal != nil && p.Refusal.Code == engine.CodeTaskNotFound:
+		no := answer.RefuseText(engine.CodeTaskNotFound, "The task of this "+keyHeader+" has ended, and its result is not kept any more: to run the request again, send another key")
+		no.TaskID = x.TaskID
+		return no
+	case p.Refusal != nil:
+		return answer.RefuseBy(p.Refusal)
+	}
+	now := started{Success: true, Async: true, TaskID: x.TaskID, WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID, Status: p.Status}
+	if p.Status == api.TaskFailed {
+		_, told := answer.OfTask(p.Executed)
+		now.Success, now.Code, now.Error = false, told.Code, told.Error
+	}
+	t.Status, t.Code, t.Worker = fasthttp.StatusOK, "", x.WorkerID
+	if x.Queued == nil {
+		answer.SendJSON(ctx, t.Status, now)
+		return nil
+	}
+	queued := answer.Queued{Success: now.Success, Async: true, TaskID: x.TaskID, Status: string(p.Status), Code: now.Code, Error: now.Error}
+	if p.Status == api.TaskPending {
+		t.Status = fasthttp.StatusAccepted
+	}
+	if p.Queued != nil {
+		queued = answer.OfQueued(&api.Started{TaskID: x.TaskID, Queued: p.Queued})
+	}
+	answer.SendJSON(ctx, t.Status, queued)
+	return nil
 }
 
 // start answers as soon as a worker has the task.
@@ -52,19 +91,17 @@ func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *api
 	case x.Refusal != nil:
 		return named(answer.RefuseBy(x.Refusal))
 	}
-	if x.Queued != nil {
-		if strings.HasPrefix(x.TaskID, m.TaskID) {
-			take()
-		}
+	if own := strings.HasPrefix(x.TaskID, m.TaskID); !own {
+		return s.sendRepeated(ctx, m, x, t)
+	} else if x.Queued != nil {
+		take()
 		t.Status, t.Code = fasthttp.StatusAccepted, ""
 		answer.SendJSON(ctx, t.Status, answer.OfQueued(x))
 		return nil
 	}
-	if x.TaskID == m.TaskID { // and not the task of an earlier request with the key
-		take()
-	}
+	take()
 	t.Status, t.Code, t.Worker = fasthttp.StatusOK, "", x.WorkerID
-	answer.SendJSON(ctx, t.Status, started{true, true, x.TaskID, x.WorkerID, x.WorkerName, x.SessionID})
+	answer.SendJSON(ctx, t.Status, started{Success: true, Async: true, TaskID: x.TaskID, WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID})
 	return nil
 }
 

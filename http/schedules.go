@@ -52,7 +52,7 @@ type (
 func (s *Server) scheduleRoutes() []route {
 	one := schedulesPath + "/{scheduleId}"
 	all := []route{
-		s.tokenRoute("POST", schedulesPath, withoutName(s.newSchedule)),
+		s.tokenRoute("POST", schedulesPath, withoutName(s.newSchedule)).reading(keyHeader),
 		s.tokenRoute("GET", schedulesPath, wholeList(s.listSchedules)),
 	}
 	for _, c := range []api.ScheduleChange{api.SchedulePause, api.ScheduleResume, api.ScheduleRunNow} {
@@ -108,7 +108,15 @@ func (s *Server) writeSchedule(ctx *fasthttp.RequestCtx, account persistence.Acc
 		return no
 	}
 	defer end()
+	var key string
+	var fault *lang.Fault
+	if id == "" { // a change is the same, however often it is made
+		key, fault = keyOf(ctx)
+	}
 	m, faults, err := readSchedule(b.payload, flows.Of(s.base, s.cfg.Flows, account.ID), s.proxies(account), id == "")
+	if fault != nil {
+		faults = append(faults, *fault)
+	}
 	switch {
 	case err != nil:
 		return s.faults.Refuse(ctx, "read a schedule", err)
@@ -116,6 +124,12 @@ func (s *Server) writeSchedule(ctx *fasthttp.RequestCtx, account persistence.Acc
 		return answer.RefuseInvalid(faults...)
 	}
 	m.Account, m.ID, m.Spec.Task = access.ForActors(account), id, m.Spec.Task.Within(account.Sites)
+	if key != "" {
+		m.Idempotency = &api.Idempotency{Key: key}
+		if m.Idempotency.Digest, err = digest(b.payload, nil); err != nil {
+			return s.faults.Refuse(ctx, "compare a schedule", err)
+		}
+	}
 	status := fasthttp.StatusOK
 	if id == "" {
 		status = fasthttp.StatusCreated

@@ -96,6 +96,8 @@ type PutSchedule struct {
 	ID      string       `json:"ID"` // empty: a new one
 	Spec    ScheduleSpec `json:"Spec"`
 	Paused  bool         `json:"Paused"` // only of a new one
+	// Idempotency lets the client repeat the request for a new one; nil: it does not.
+	Idempotency *Idempotency `json:"Idempotency,omitempty"`
 }
 
 // ScheduleChange is what is to become of a schedule.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/calendar"
 	"troupe/actors/records"
 	"troupe/engine"
 	"troupe/persistence"
@@ -53,32 +54,54 @@ func (m *Schedules) Put(ctx context.Context, r *api.PutSchedule) (*api.Scheduled
 	if r.ID != "" {
 		return m.replace(ctx, r.Account, def)
 	}
+	var x *api.Scheduled
+	err = persistence.InTurn(ctx, m.cfg.Records.Store, "schedules/"+r.Account.ID, func(ctx context.Context) (err error) {
+		x, err = m.create(ctx, r, def, rule, limits)
+		return err
+	})
+	return x, err
+}
+
+// create makes a schedule, unless the account has as many as it may. Nothing else makes
+// one for the account meanwhile.
+func (m *Schedules) create(ctx context.Context, r *api.PutSchedule, def records.Schedule, rule calendar.Rule, limits engine.Limits) (*api.Scheduled, error) {
 	def.ID = m.cfg.NewID()
-	if count, gone := m.count(r.Account.ID); gone {
+	if key := r.Idempotency; key != nil {
+		made, err := m.disk.Made(ctx, def.Account, key.Key)
+		if err != nil {
+			return nil, err
+		}
+		switch def.ID = records.KeyedScheduleID(key.Key, key.Digest); {
+		case made == def.ID: // the schedule, as it is now
+			return m.get(ctx, def.Account, def.ID, 0)
+		case made != "":
+			return refused(api.Refuse(engine.CodeIdempotencyMismatch, "")), nil
+		}
+	}
+	count, err := m.disk.Count(ctx, def.Account, limits.Schedules)
+	switch {
+	case err != nil:
+		return nil, err
+	case m.isGone(def.Account):
 		return refused(api.Refuse(engine.CodeUnauthorized, "")), nil
-	} else if count >= limits.Schedules {
+	case count >= limits.Schedules:
 		return refused(&api.Refusal{Code: engine.CodeScheduleLimit, Text: fmt.Sprintf("The account has %d schedules; plan %s allows %d", count, r.Account.Plan, limits.Schedules)}), nil
 	}
 	if err := m.disk.Put(ctx, def); err != nil {
 		return nil, fmt.Errorf("make a schedule: %w", err)
 	}
 	st := records.ScheduleState{Account: def.Account, ID: def.ID, Paused: r.Paused}
-	plan(&st, &def, rule, now)
+	plan(&st, &def, rule, def.Created)
 	if err := m.write(ctx, st, 0); err != nil {
 		return nil, fmt.Errorf("make a schedule: %w", err)
 	}
 	return m.get(ctx, def.Account, def.ID, 0)
 }
 
-func (m *Schedules) count(account string) (n int, gone bool) {
+func (m *Schedules) isGone(account string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, s := range m.all {
-		if s.st.Account == account {
-			n++
-		}
-	}
-	return n, m.gone[account]
+	return m.gone[account]
 }
 
 // replace changes what a schedule does when. Its history and what waits stay.

@@ -13,14 +13,17 @@ type Queued struct {
 	Success  bool   `json:"success"`
 	Async    bool   `json:"async"`
 	TaskID   string `json:"taskId"`
-	Status   string `json:"status"` // queued
+	Status   string `json:"status"` // queued; of a repeated request also pending, complete, failed
 	Position int    `json:"position"`
 	Estimate int64  `json:"estimate,omitempty"`
+	// Of a repeated request whose task has failed.
+	Code  engine.Code `json:"code,omitempty"`
+	Error string      `json:"error,omitempty"`
 }
 
 // OfQueued tells that a task is in the queue.
 func OfQueued(x *api.Started) Queued {
-	return Queued{true, true, x.TaskID, TaskQueued, x.Queued.Position, engine.Millis(x.Queued.Estimate)}
+	return Queued{Success: true, Async: true, TaskID: x.TaskID, Status: TaskQueued, Position: x.Queued.Position, Estimate: engine.Millis(x.Queued.Estimate)}
 }
 
 // QueuedTask is a task in a list of queued ones.
