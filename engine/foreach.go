@@ -48,7 +48,7 @@ func (v iteration) writes() []string {
 const maxNumber = 1 << 40
 
 const forEachSchema = `{"type":"object","required":["do"],"additionalProperties":false,"properties":{"elements":{"$ref":"#/$defs/selector"},"scroll":{"type":"boolean","default":false},` +
-	`"values":` + valueRef + `,"range":{"type":"array","items":{"type":["integer","string","object"]},"minItems":2,"maxItems":3},"pages":{"type":"object","required":["next"],"additionalProperties":false,"properties":{"next":{"$ref":"#/$defs/selector"}}},` +
+	`"values":` + valueRef + `,"range":{"type":"array","items":{"anyOf":[{"type":"integer"},{"type":"string"},{"type":"object"}]},"minItems":2,"maxItems":3},"pages":{"type":"object","required":["next"],"additionalProperties":false,"properties":{"next":{"$ref":"#/$defs/selector"}}},` +
 	`"as":{"type":"string","default":"item"},"max":{"type":"integer","minimum":1,"maximum":10000,"default":100},"do":{"$ref":"#/$defs/actions"}},` +
 	`"oneOf":[{"required":["elements"]},{"required":["values"]},{"required":["range"]},{"required":["pages"]}]}`
 

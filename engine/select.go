@@ -19,7 +19,7 @@ var _ = define(Action[lang.Pair[lang.Selector, choice]]{
 	Name: "selectOption", Group: "Interaction",
 	Doc: "Selects an option of a select element, or of the one that a label belongs to, by its value, text or 0-based index, with `input` and `change` events. In a select with `multiple` it adds the option to the selection. If the page restores its selection or changes it, a warning says what is selected. The action waits for a missing option up to its time, because a request may still bring it; `options.timeout` shortens that.",
 	Value: lang.PairShape(lang.SelectorShape, lang.Shape[choice]{
-		Words: "value", Schema: `{"type":["string","number"]}`,
+		Words: "value", Schema: `{"anyOf":[{"type":"string"},{"type":"number"}]}`,
 		Read: func(d *lang.Decoder, n *lang.Node) choice {
 			switch n.Kind {
 			case '"':

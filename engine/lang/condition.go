@@ -33,7 +33,7 @@ type ConditionForm struct {
 }
 
 const (
-	operandSchema = `{"type":["string","number","boolean","null"]}`
+	operandSchema = `{"anyOf":[{"type":"string"},{"type":"number"},{"type":"boolean"},{"type":"null"}]}`
 	// ConditionRef is the schema of a condition in that of something else.
 	ConditionRef     = `{"$ref":"#/$defs/condition"}`
 	comparisonSchema = `{"type":"array","prefixItems":[{"$ref":"#/$defs/operator"},` + operandSchema + `],"minItems":1,"maxItems":2}`
