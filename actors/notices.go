@@ -21,6 +21,7 @@ func (n *nodeParts) openNotices() {
 func (n *nodeParts) noticeConfig() notice.Config {
 	c := n.cfg.Notices
 	return notice.Config{
+		Clock:   n.cfg.Clock,
 		Records: n.records, Client: c.Client, Result: c.Result, Address: c.Address, Delays: c.Delays, Timeout: c.Timeout, OffAt: c.OffAt,
 		Shared: n.cfg.Node != "", Counts: &n.noticeCounts, Log: n.log,
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"troupe/actors/api"
 	"troupe/actors/cron"
@@ -20,9 +19,9 @@ func (n *Node) openSchedules() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), recoverTimeout)
 	defer cancel()
 	c := cron.Config{
-		Records: p.records, Queue: scheduleQueue{batchQueue{n}}, Batches: scheduleBatches{n}, Account: p.cfg.Account, Boot: p.boot, Alone: !p.sharesQueue(), Log: p.log,
+		Records: p.records, Queue: scheduleQueue{batchQueue{n}}, Batches: scheduleBatches{n}, Account: p.cfg.Account, Clock: p.cfg.Clock, Boot: p.boot, Alone: !p.sharesQueue(), Log: p.log,
 		Limits: func() map[engine.Plan]engine.Limits { return *p.limits.Load() },
-		NewID:  func() string { return "sched_" + random(8) + "_" + strconv.FormatInt(time.Now().Unix(), 10) },
+		NewID:  func() string { return "sched_" + random(8) + "_" + strconv.FormatInt(p.cfg.Clock.Now().Unix(), 10) },
 	}
 	if p.schedules, err = cron.Open(ctx, c); err != nil {
 		return fmt.Errorf("read the schedules: %w", err)

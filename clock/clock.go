@@ -54,6 +54,12 @@ func (c *Clock) After(now time.Time, d time.Duration) Due {
 	return Due{wall: c.At(now).Add(d), process: now.Add(d)}
 }
 
+// Within is a stored time that comes no later than so long after now, which is of
+// [time.Now], whatever the wall clock shows.
+func (c *Clock) Within(t, now time.Time, most time.Duration) Due {
+	return Due{wall: t.Round(0), process: now.Add(most)}
+}
+
 // Came reports whether a time has come. Now is of [time.Now].
 func (c *Clock) Came(d Due, now time.Time) bool { return c.Left(d, now) <= 0 }
 

@@ -12,6 +12,14 @@ func scheduleBody(isNew bool) string {
 	if isNew {
 		paused = `"paused":{"type":"boolean","default":false},`
 	}
+	// What an answer says of a schedule may be sent back.
+	echo := func(shape string) string {
+		return shape[:len(shape)-1] + `,"description":"As answered. It changes nothing."}`
+	}
+	paused += `"scheduleId":{"type":"string","minLength":1,"maxLength":128,"pattern":"^[A-Za-z0-9_.:-]+$","description":"The identifier of a new schedule; default: the service gives it one. In a PUT, that of the path: then a schedule is made where there is none with it."},
+"status":{"enum":["active","paused"],"description":"As answered. A new schedule with paused begins no runs; otherwise it changes nothing."},
+"createdAt":` + echo(`{"type":"string"}`) + `,"changedAt":` + echo(`{"type":"string"}`) + `,"next":` + echo(`{"type":"array","items":{"type":"string"}}`) + `,"waiting":` + echo(`{"type":"integer"}`) + `,
+"items":` + echo(`{"type":"integer"}`) + `,"runs":` + echo(`{"type":"array","items":{"type":"object"}}`) + `,`
 	return fmt.Sprintf(`{"type":"object","additionalProperties":false,
 "allOf":[{"oneOf":[{"required":["cron"]},{"required":["every"]}]},{"oneOf":[{"required":["task"]},{"required":["batch"]}]}],"properties":{%s
 "name":{"type":"string","minLength":1,"maxLength":%d},
@@ -52,8 +60,8 @@ func init() {
 		},
 		operation{
 			method: "put", path: schedulesPath + "/{scheduleId}", id: "putSchedule", tag: tag, body: scheduleBody(false),
-			summary: "Change a schedule", doc: "Replaces all of it. Its history stays, and so does whether it is paused.",
-			params: []param{id}, answers: one, codes: append([]engine.Code{engine.CodeNotFound}, writes...),
+			summary: "Change a schedule", doc: "Replaces all of it. Its history stays, and so does whether it is paused. Where there is none with the identifier, a body with scheduleId makes it. The same times again move no run.",
+			params: []param{id}, answers: append([]reply{{201, "The schedule, which was not there.", "", []any{scheduleAnswer{}}}}, one...), codes: append([]engine.Code{engine.CodeNotFound}, writes...),
 		},
 		operation{
 			method: "delete", path: schedulesPath + "/{scheduleId}", id: "deleteSchedule", tag: tag,

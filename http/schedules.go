@@ -113,7 +113,7 @@ func (s *Server) writeSchedule(ctx *fasthttp.RequestCtx, account persistence.Acc
 	if id == "" { // a change is the same, however often it is made
 		key, fault = keyOf(ctx)
 	}
-	m, faults, err := readSchedule(b.payload, flows.Of(s.base, s.cfg.Flows, account.ID), s.proxies(account), id == "")
+	m, faults, err := readSchedule(b.payload, flows.Of(s.base, s.cfg.Flows, account.ID), s.proxies(account), id)
 	if fault != nil {
 		faults = append(faults, *fault)
 	}
@@ -123,18 +123,40 @@ func (s *Server) writeSchedule(ctx *fasthttp.RequestCtx, account persistence.Acc
 	case len(faults) > 0:
 		return answer.RefuseInvalid(faults...)
 	}
-	m.Account, m.ID, m.Spec.Task = access.ForActors(account), id, m.Spec.Task.Within(account.Sites)
+	m.Account, m.Spec.Task = access.ForActors(account), m.Spec.Task.Within(account.Sites)
 	if key != "" {
 		m.Idempotency = &api.Idempotency{Key: key}
 		if m.Idempotency.Digest, err = digest(b.payload, nil); err != nil {
 			return s.faults.Refuse(ctx, "compare a schedule", err)
 		}
 	}
+	x, no := ask(s, ctx, s.base, "write a schedule", m)
+	if no != nil {
+		return no
+	}
 	status := fasthttp.StatusOK
-	if id == "" {
+	if x.Made {
 		status = fasthttp.StatusCreated
 	}
-	return s.sendSchedule(ctx, status, "write a schedule", true, m)
+	answer.SendJSON(ctx, status, scheduleAnswer{true, answer.OfSchedule(x.Schedule, true)})
+	return nil
+}
+
+// told are the fields of an answer that say how a schedule is. Whoever sends them back does
+// not change them.
+var told = []string{"createdAt", "changedAt", "next", "waiting", "items", "runs"}
+
+// readScheduleID reads the identifier that a client gives a schedule.
+func readScheduleID(d *lang.Decoder, n *lang.Node, of string) string {
+	id := d.ReadNonEmpty(n, "an identifier")
+	switch {
+	case id == "":
+	case of != "" && id != of:
+		d.Fault(n, "is %q, and the path names %q: want the same, or leave it out", lang.Short(id, 100), lang.Short(of, 100))
+	case !answer.SaneID([]byte(id)):
+		d.Fault(n, "want 1 to 128 letters, digits, and - _ . : between them, not %q", lang.Short(id, 100))
+	}
+	return id
 }
 
 var (
@@ -158,13 +180,19 @@ func readWord[T ~string](d *lang.Decoder, n *lang.Node, what string, all []T) T 
 }
 
 // readSchedule reads a schedule. What is wrong with it is in the faults.
-func readSchedule(body []byte, stored engine.Flows, proxies []string, isNew bool) (*api.PutSchedule, []lang.Fault, error) {
+//
+// It is what a client sends to a path, or to make one without; and what an answer has of a
+// schedule, also with what is around it.
+func readSchedule(body []byte, stored engine.Flows, proxies []string, id string) (*api.PutSchedule, []lang.Fault, error) {
 	n, fault := lang.ReadNode(body)
 	if fault != nil {
 		return nil, []lang.Fault{*fault}, nil
 	}
+	if inner := n.Field("schedule"); inner != nil && inner.IsObject() && n.Field("success") != nil {
+		n = inner
+	}
 	d := &lang.Decoder{}
-	m := &api.PutSchedule{Spec: api.ScheduleSpec{Zone: "UTC", Missed: api.MissedOnce, Overlap: api.OverlapSkip}}
+	m := &api.PutSchedule{ID: id, Spec: api.ScheduleSpec{Zone: "UTC", Missed: api.MissedOnce, Overlap: api.OverlapSkip}}
 	spec := &m.Spec
 	zone := time.UTC
 	var cronLine, every, task, batch *lang.Node
@@ -193,7 +221,16 @@ func readSchedule(body []byte, stored engine.Flows, proxies []string, isNew bool
 		lang.Field("task", func(f *lang.Node) { task = f }),
 		lang.Field("batch", func(f *lang.Node) { batch = f }),
 	}
-	if isNew {
+	for _, name := range told {
+		members = append(members, lang.Field(name, func(*lang.Node) {}))
+	}
+	members = append(members,
+		lang.Field("scheduleId", func(f *lang.Node) { m.ID, m.Make, m.Fresh = readScheduleID(d, f, id), id != "", id == "" }),
+		lang.Field("status", func(f *lang.Node) { // of one that is there, it changes nothing
+			m.Paused = readWord(d, f, "whether it is paused", []string{"active", "paused"}) == "paused"
+		}),
+	)
+	if id == "" {
 		members = append(members, lang.Field("paused", func(f *lang.Node) {
 			if m.Paused = f.Kind == 't'; f.Kind != 't' && f.Kind != 'f' {
 				d.Fault(f, pausedMessage, f.TypeName())

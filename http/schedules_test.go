@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,104 @@ func TestSchedule(t *testing.T) {
 	}
 	if l := askSchedule(t, e, "GET", "/v1/schedules", "", 200).Schedules; len(l) != 0 {
 		t.Errorf("the list: %+v", l)
+	}
+}
+
+// TestSchedulePutBack: what GET answers can be sent with PUT, and changes nothing, neither the
+// next times nor whether it is paused; and POST makes another one of it.
+func TestSchedulePutBack(t *testing.T) {
+	beside(t)
+	e := scheduleKit(t)
+	for _, body := range []string{
+		`{"name":"prices","cron":"0 9 * jan-dec mon-7","timeZone":"Europe/Berlin","jitter":60000,"missed":"all","overlap":"queue","task":{"actions":[{"open":"https://example.com/"}],"queue":{"attempts":3}}}`,
+		`{"every":3600500,"task":` + scheduledTask + `}`,
+		`{"every":3600000,"paused":true,"batch":{"name":"b","task":{"actions":[{"set":{"n":"${item.n}"}}]},"items":[{"n":1},{"n":2}]}}`,
+	} {
+		id := askSchedule(t, e, "POST", "/v1/schedules", body, 201).Schedule.ScheduleID
+		path := "/v1/schedules/" + id
+		askSchedule(t, e, "POST", path+"/run", `{}`, 200)
+		untilRun(t, e, id, "complete")
+		get := func(path string) (whole string, without map[string]any) {
+			_, whole = sendBody(t, e, "GET", path, "application/json", "")
+			var a struct{ Schedule map[string]any }
+			if err := json.Unmarshal([]byte(whole), &a); err != nil {
+				t.Fatal(err)
+			}
+			delete(a.Schedule, "changedAt")
+			return whole, a.Schedule
+		}
+		whole, before := get(path)
+		inner, _ := json.Marshal(before)
+		for _, put := range []string{whole, string(inner)} {
+			askSchedule(t, e, "PUT", path, put, 200)
+			if _, after := get(path); !reflect.DeepEqual(after, before) {
+				t.Errorf("after %s:\n%v\nwas\n%v", put, after, before)
+			}
+		}
+		own := "/v1/schedules/copy." + id
+		askSchedule(t, e, "PUT", own, strings.Replace(whole, `"scheduleId":"`, `"scheduleId":"copy.`, 1), 201)
+		_, copied := get(own)
+		for _, f := range []string{"scheduleId", "createdAt", "runs", "next"} {
+			delete(copied, f)
+			delete(before, f)
+		}
+		if !reflect.DeepEqual(copied, before) {
+			t.Errorf("the copy:\n%v\nwant\n%v", copied, before)
+		}
+		askSchedule(t, e, "DELETE", path, "", 200)
+		askSchedule(t, e, "PUT", path, strings.Replace(whole, `"scheduleId":"`+id+`",`, "", 1), 404) // somebody has removed it
+		for _, method := range []string{"POST", "PUT"} {
+			to := path
+			if method == "POST" {
+				to = "/v1/schedules"
+			}
+			if again := askSchedule(t, e, method, to, whole, 201).Schedule; again.ScheduleID != id || len(again.Runs) != 0 {
+				t.Errorf("made again: %+v", again)
+			}
+			askSchedule(t, e, "DELETE", path, "", 200)
+		}
+	}
+}
+
+// TestScheduleOwnID: a client names its schedule. Another account may use the same name.
+func TestScheduleOwnID(t *testing.T) {
+	beside(t)
+	e := scheduleKit(t)
+	const path = "/v1/schedules/nightly-prices"
+	body := `{"every":3600000,"task":` + scheduledTask + `}`
+	named := `{"scheduleId":"nightly-prices",` + body[1:]
+	askSchedule(t, e, "PUT", path, body, 404)
+	if s := askSchedule(t, e, "PUT", path, named, 201).Schedule; s.ScheduleID != "nightly-prices" || s.Status != "active" {
+		t.Errorf("%+v", s)
+	}
+	askSchedule(t, e, "PUT", path, body, 200)
+	askSchedule(t, e, "PUT", path, named, 200)
+	askSchedule(t, e, "POST", path+"/run", `{}`, 200)
+	ran := untilRun(t, e, "nightly-prices", "complete")
+	if len(ran.Runs) != 1 {
+		t.Errorf("%+v", ran.Runs)
+	}
+	if _, text := sendBody(t, e, "GET", "/v1/tasks/"+ran.Runs[0].TaskID, "application/json", ""); !strings.Contains(text, `"scheduleId":"nightly-prices"`) {
+		t.Errorf("the task: %s", text)
+	}
+	if a := askSchedule(t, e, "POST", "/v1/schedules", named, 400); !strings.Contains(a.Error, "already") {
+		t.Errorf("the same once more: %+v", a)
+	}
+	if s := askSchedule(t, e, "POST", "/v1/schedules", `{"scheduleId":"weekly:1",`+body[1:], 201).Schedule; s.ScheduleID != "weekly:1" {
+		t.Errorf("%+v", s)
+	}
+	for _, c := range []struct{ method, path, field, value, text string }{
+		{"PUT", path, "scheduleId", `"weekly:1"`, "the path names"}, {"POST", "/v1/schedules", "scheduleId", `"a/b"`, "want 1 to 128"},
+		{"POST", "/v1/schedules", "scheduleId", `7`, "want"}, {"POST", "/v1/schedules", "scheduleId", `""`, "want"}, {"PUT", path, "status", `"off"`, "want active, paused"}, {"PUT", path, "paused", `true`, "paused"},
+	} {
+		a := askSchedule(t, e, c.method, c.path, `{"`+c.field+`":`+c.value+`,`+body[1:], 400)
+		if len(a.Details) != 1 || a.Details[0].Path != "/"+c.field || !strings.Contains(a.Details[0].Message, c.text) && c.text != "paused" {
+			t.Errorf("%s %s: %+v", c.field, c.value, a)
+		}
+	}
+	askSchedule(t, e, "DELETE", path, "", 200)
+	if s := askSchedule(t, e, "PUT", path, named, 201).Schedule; len(s.Runs) != 0 {
+		t.Errorf("a new one of the same name has runs of the old one: %+v", s)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"troupe/clock"
 )
 
 // deadline is a time at which a record should be looked at again.
@@ -64,7 +66,7 @@ func (s *schedule) take(now time.Time, most int) []*request {
 // wait is how long it is to the next deadline. It is never long, because the
 // clock may be set.
 func (s *schedule) wait(now time.Time) time.Duration {
-	wait := time.Minute
+	wait := clock.Look
 	if len(s.heap) > 0 {
 		wait = min(wait, unstamp(s.heap[0].at).Sub(now))
 	}

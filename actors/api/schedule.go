@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -51,7 +52,11 @@ type ScheduleBatch struct {
 type ScheduleRef struct {
 	Schedule string    `json:"schedule"`
 	Planned  time.Time `json:"planned"`
+	Runs     string    `json:"runs,omitempty"` // under which its runs are kept; empty: under its identifier
 }
+
+// RunsID is under which the runs of the schedule are kept.
+func (r *ScheduleRef) RunsID() string { return cmp.Or(r.Runs, r.Schedule) }
 
 // RunStatus is what became of a time of a schedule.
 type RunStatus string
@@ -95,7 +100,9 @@ type PutSchedule struct {
 	Account Account      `json:"Account"`
 	ID      string       `json:"ID"` // empty: a new one
 	Spec    ScheduleSpec `json:"Spec"`
-	Paused  bool         `json:"Paused"` // only of a new one
+	Paused  bool         `json:"Paused"`          // only of a new one
+	Make    bool         `json:"Make,omitempty"`  // where there is none with the identifier
+	Fresh   bool         `json:"Fresh,omitempty"` // there is none with it
 	// Idempotency lets the client repeat the request for a new one; nil: it does not.
 	Idempotency *Idempotency `json:"Idempotency,omitempty"`
 }
@@ -129,6 +136,7 @@ type GetSchedule struct {
 type Scheduled struct {
 	Schedule *Schedule `json:"Schedule"`
 	Refusal  *Refusal  `json:"Refusal"`
+	Made     bool      `json:"Made,omitempty"` // it was not there
 }
 
 // ListSchedules asks for the schedules of an account, by their names.

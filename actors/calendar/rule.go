@@ -63,18 +63,18 @@ func Cron(line string, zone *time.Location) (Rule, error) {
 			}
 		}
 	}
-	parsed, err := parser.Parse(line)
+	parsed, err := parser.Parse(plain(line))
 	if err != nil {
-		return Rule{}, fmt.Errorf("%w: want minute (0-59), hour (0-23), day of the month (1-31), month (1-12), day of the week (0-6, 0 is Sunday), or %s", err, descriptors)
+		return Rule{}, fmt.Errorf("%w: want minute (0-59), hour (0-23), day of the month (1-31), month (1-12 or names such as jan), day of the week (0-7 or names such as mon, 0 and 7 are Sunday), or %s", err, descriptors)
 	}
 	s, ok := parsed.(*cron.SpecSchedule)
 	if !ok {
 		return Rule{}, errors.New("want five fields, or " + descriptors)
 	}
 	r := Rule{zone: zone}
-	plain := *s
-	plain.Location = time.UTC
-	r.fields = &plain
+	inUTC := *s
+	inUTC.Location = time.UTC
+	r.fields = &inUTC
 	r.hourly = s.Hour&everyHour != 0
 	if r.Next(time.Now()).IsZero() {
 		return Rule{}, ErrNever
@@ -82,8 +82,8 @@ func Cron(line string, zone *time.Location) (Rule, error) {
 	return r, nil
 }
 
-// Every is due at equal distances from a time on.
-func Every(d time.Duration, from time.Time) Rule { return Rule{every: d, anchor: from} }
+// Every is due at equal distances, at one time among others.
+func Every(d time.Duration, at time.Time) Rule { return Rule{every: d, anchor: at} }
 
 // Next is the first time after another one; zero: there is none.
 //
@@ -94,10 +94,11 @@ func Every(d time.Duration, from time.Time) Rule { return Rule{every: d, anchor:
 func (r Rule) Next(after time.Time) time.Time {
 	switch {
 	case r.every > 0:
-		if after.Before(r.anchor) {
-			return r.anchor
+		n := after.Sub(r.anchor) / r.every
+		if after.Before(r.anchor.Add(n * r.every)) { // the division rounds up before the anchor
+			n--
 		}
-		return r.anchor.Add((after.Sub(r.anchor)/r.every + 1) * r.every)
+		return r.anchor.Add((n + 1) * r.every)
 	case r.fields == nil:
 		return time.Time{}
 	case r.hourly:

@@ -35,15 +35,15 @@ func refusal(no *api.Refusal) error {
 // carry gives a claimed run to the queue. It may be repeated, by any process: the run and
 // its task have the same names each time.
 func (m *Schedules) carry(ctx context.Context, s *schedule, st records.ScheduleState, rev uint64) error {
-	c, now := st.Claim, time.Now()
+	c, now := st.Claim, m.cfg.Clock.Now()
 	def, _, err := m.definition(ctx, s, st)
 	if err != nil {
 		return err
 	}
-	of := api.ScheduleRef{Schedule: st.ID, Planned: c.Planned}
+	of := *st.Ref(c.Planned)
 	// It is there before anything of the run is, and its end is written into it before
 	// what the queue knows of the run goes.
-	fresh, err := m.disk.PutRun(ctx, st.ID, api.ScheduleRun{Planned: c.Planned, Begun: now, Task: c.Task, Status: api.RunQueued, Times: c.Times, Manual: c.Manual})
+	fresh, err := m.disk.PutRun(ctx, st.RunsID(), api.ScheduleRun{Planned: c.Planned, Begun: now, Task: c.Task, Status: api.RunQueued, Times: c.Times, Manual: c.Manual})
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (m *Schedules) carry(ctx context.Context, s *schedule, st records.ScheduleS
 		m.counts.begun.Add(1)
 		m.counts.missed.Add(int64(max(c.Times-1, 0))) // times that this run makes up for
 	} else {
-		run, err := m.disk.Run(ctx, st.ID, c.Planned)
+		run, err := m.disk.Run(ctx, st.RunsID(), c.Planned)
 		if err != nil {
 			return err
 		}
@@ -154,14 +154,14 @@ func (m *Schedules) goesOn(ctx context.Context, st records.ScheduleState) (bool,
 	if st.Open.IsZero() {
 		return false, nil
 	}
-	run, err := m.disk.Run(ctx, st.ID, st.Open)
+	run, err := m.disk.Run(ctx, st.RunsID(), st.Open)
 	if err != nil || run == nil || !run.Ended.IsZero() {
 		return false, err
 	}
-	if time.Since(run.Begun) < checkEvery { // what was written just now may not be readable everywhere
+	if since := m.cfg.Clock.Now().Sub(run.Begun); since >= 0 && since < checkEvery { // what was written just now may not be readable everywhere
 		return true, nil
 	}
-	of, now := &api.ScheduleRef{Schedule: st.ID, Planned: st.Open}, time.Now()
+	of, now := st.Ref(st.Open), m.cfg.Clock.Now()
 	if run.Batch != "" {
 		ended, gone, err := m.disk.BatchEnded(ctx, st.Account, run.Batch)
 		if err != nil || !ended && !gone {
@@ -183,7 +183,7 @@ func (m *Schedules) goesOn(ctx context.Context, st records.ScheduleState) (bool,
 
 // cancel cancels the run that goes on.
 func (m *Schedules) cancel(ctx context.Context, st records.ScheduleState) error {
-	run, err := m.disk.Run(ctx, st.ID, st.Open)
+	run, err := m.disk.Run(ctx, st.RunsID(), st.Open)
 	if err != nil || run == nil {
 		return err
 	}

@@ -1,7 +1,9 @@
 package cron
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -42,17 +44,20 @@ func (m *Schedules) Put(ctx context.Context, r *api.PutSchedule) (*api.Scheduled
 	case r.Spec.Batch != nil && m.cfg.Batches == nil:
 		return refused(&api.Refusal{Code: engine.CodeQueueUnavailable, Text: "There are no batches here: give the schedule a task"}), nil
 	}
-	now := time.Now().UTC()
+	now := m.cfg.Clock.Now().UTC()
 	def := records.Schedule{ID: r.ID, Account: r.Account.ID, Plan: r.Account.Plan, Spec: r.Spec, Created: now, Changed: now}
-	rule, err := ruleOf(&def)
+	rule, err := ruleOf(&def, &records.ScheduleState{})
 	if err != nil {
 		return refused(invalid("%s", err)), nil
 	}
 	if d := rule.Shortest(now); d > 0 && d < limits.ScheduleEvery {
 		return refused(invalid("The schedule would run every %s: plan %s allows every %s", d, r.Account.Plan, limits.ScheduleEvery)), nil
 	}
-	if r.ID != "" {
-		return m.replace(ctx, r.Account, def)
+	if r.ID != "" && !r.Fresh {
+		x, err := m.replace(ctx, r.Account, def)
+		if err != nil || !r.Make || x.Refusal == nil || x.Refusal.Code != engine.CodeNotFound {
+			return x, err
+		}
 	}
 	var x *api.Scheduled
 	err = persistence.InTurn(ctx, m.cfg.Records.Store, "schedules/"+r.Account.ID, func(ctx context.Context) (err error) {
@@ -65,19 +70,28 @@ func (m *Schedules) Put(ctx context.Context, r *api.PutSchedule) (*api.Scheduled
 // create makes a schedule, unless the account has as many as it may. Nothing else makes
 // one for the account meanwhile.
 func (m *Schedules) create(ctx context.Context, r *api.PutSchedule, def records.Schedule, rule calendar.Rule, limits engine.Limits) (*api.Scheduled, error) {
-	def.ID = m.cfg.NewID()
-	if key := r.Idempotency; key != nil {
+	st := records.ScheduleState{Account: def.Account, Paused: r.Paused}
+	switch key := r.Idempotency; {
+	case r.ID != "":
+		st.Runs = m.cfg.NewID() // another account may have one of this name
+		if _, _, err := m.disk.State(ctx, def.Account, def.ID); r.Fresh && err == nil {
+			return m.taken(ctx, r, def)
+		}
+	case key != nil:
 		made, err := m.disk.Made(ctx, def.Account, key.Key)
 		if err != nil {
 			return nil, err
 		}
 		switch def.ID = records.KeyedScheduleID(key.Key, key.Digest); {
 		case made == def.ID: // the schedule, as it is now
-			return m.get(ctx, def.Account, def.ID, 0)
+			return m.made(ctx, def)
 		case made != "":
 			return refused(api.Refuse(engine.CodeIdempotencyMismatch, "")), nil
 		}
+	default:
+		def.ID = m.cfg.NewID()
 	}
+	st.ID = def.ID
 	count, err := m.disk.Count(ctx, def.Account, limits.Schedules)
 	switch {
 	case err != nil:
@@ -87,15 +101,48 @@ func (m *Schedules) create(ctx context.Context, r *api.PutSchedule, def records.
 	case count >= limits.Schedules:
 		return refused(&api.Refusal{Code: engine.CodeScheduleLimit, Text: fmt.Sprintf("The account has %d schedules; plan %s allows %d", count, r.Account.Plan, limits.Schedules)}), nil
 	}
+	plan(&st, &def, rule, def.Created)
 	if err := m.disk.Put(ctx, def); err != nil {
 		return nil, fmt.Errorf("make a schedule: %w", err)
 	}
-	st := records.ScheduleState{Account: def.Account, ID: def.ID, Paused: r.Paused}
-	plan(&st, &def, rule, def.Created)
-	if err := m.write(ctx, st, 0); err != nil {
+	switch err := m.write(ctx, st, 0); { // of two that make the same, the store takes one
+	case errors.Is(err, persistence.ErrConflict) && r.Fresh:
+		return m.taken(ctx, r, def)
+	case errors.Is(err, persistence.ErrConflict) && r.ID != "":
+		return m.replace(ctx, r.Account, def)
+	case err != nil:
 		return nil, fmt.Errorf("make a schedule: %w", err)
 	}
-	return m.get(ctx, def.Account, def.ID, 0)
+	return m.made(ctx, def)
+}
+
+// made answers with a schedule that a request has made.
+func (m *Schedules) made(ctx context.Context, def records.Schedule) (*api.Scheduled, error) {
+	x, err := m.get(ctx, def.Account, def.ID, 0)
+	if err == nil && x.Refusal == nil {
+		x.Made = true
+	}
+	return x, err
+}
+
+// taken answers a request for a new schedule with an identifier that one has. With a key
+// it may be the repeat of the request that made it.
+func (m *Schedules) taken(ctx context.Context, r *api.PutSchedule, def records.Schedule) (*api.Scheduled, error) {
+	if r.Idempotency == nil {
+		return refused(invalid("There is a schedule %s already: PUT changes it", api.Quoted(def.ID))), nil
+	}
+	is, err := m.disk.Get(ctx, def.Account, def.ID)
+	if err != nil {
+		return nil, fmt.Errorf("compare schedules: %w", err)
+	}
+	before, err := json.Marshal(is.Spec)
+	if err != nil {
+		return nil, fmt.Errorf("compare schedules: %w", err)
+	}
+	if now, err := json.Marshal(def.Spec); err != nil || !bytes.Equal(before, now) {
+		return refused(api.Refuse(engine.CodeIdempotencyMismatch, "")), nil
+	}
+	return m.made(ctx, def)
 }
 
 func (m *Schedules) isGone(account string) bool {
@@ -117,12 +164,23 @@ func (m *Schedules) replace(ctx context.Context, account api.Account, def record
 	if err != nil {
 		return nil, fmt.Errorf("change a schedule: %w", err)
 	}
-	rule, err := ruleOf(&def)
-	if err != nil {
-		return nil, err
-	}
+	same := before.Spec.Cron == def.Spec.Cron && before.Spec.Zone == def.Spec.Zone && before.Spec.Every == def.Spec.Every
 	return m.change(ctx, account.ID, def.ID, func(st *records.ScheduleState) *api.Refusal {
-		plan(st, &def, rule, time.Now())
+		if same && before.Spec.Every > 0 && st.Anchor.IsZero() { // an earlier version has written it
+			st.Every, st.Anchor = before.Spec.Every, anchor(before, st)
+		}
+		if same && !st.Next.IsZero() { // whoever sends the same again and again does not stop it
+			begin := st.Begin
+			if setNext(st, &def, st.Next); before.Spec.Jitter == def.Spec.Jitter {
+				st.Begin = begin
+			}
+			return nil
+		}
+		rule, err := ruleOf(&def, st)
+		if err != nil {
+			return invalid("%s", err)
+		}
+		plan(st, &def, rule, m.cfg.Clock.Now())
 		return nil
 	})
 }
@@ -173,24 +231,26 @@ func (m *Schedules) Change(ctx context.Context, r *api.ChangeSchedule) (*api.Sch
 		return m.runNow(ctx, def)
 	case api.SchedulePause:
 		var dropped []records.ScheduleDue
+		runs := ""
 		x, err := m.change(ctx, account, r.ID, func(st *records.ScheduleState) *api.Refusal {
+			runs = st.RunsID()
 			dropped, st.Paused, st.Waiting = st.Waiting, true, nil
 			return nil
 		})
 		for _, d := range dropped {
-			_, no := m.disk.PutRun(ctx, r.ID, api.ScheduleRun{Planned: d.Planned, Status: api.RunSkipped, Times: d.Times, Manual: d.Manual})
+			_, no := m.disk.PutRun(ctx, runs, api.ScheduleRun{Planned: d.Planned, Status: api.RunSkipped, Times: d.Times, Manual: d.Manual})
 			err = errors.Join(err, no)
 		}
 		return x, err
 	}
-	rule, err := ruleOf(def)
-	if err != nil {
-		return nil, err
-	}
 	return m.change(ctx, account, r.ID, func(st *records.ScheduleState) *api.Refusal {
 		if st.Paused { // the times of the pause are not missed
+			rule, err := ruleOf(def, st)
+			if err != nil {
+				return invalid("%s", err)
+			}
 			st.Paused = false
-			plan(st, def, rule, time.Now())
+			plan(st, def, rule, m.cfg.Clock.Now())
 		}
 		return nil
 	})
@@ -198,7 +258,7 @@ func (m *Schedules) Change(ctx context.Context, r *api.ChangeSchedule) (*api.Sch
 
 // runNow begins a run at once, as if its time had come.
 func (m *Schedules) runNow(ctx context.Context, def *records.Schedule) (*api.Scheduled, error) {
-	due := records.ScheduleDue{Planned: time.Now().UTC().Truncate(time.Millisecond), Manual: true}
+	due := records.ScheduleDue{Planned: m.cfg.Clock.Now().UTC().Truncate(time.Millisecond), Manual: true}
 	if due.Planned.Truncate(time.Second).Equal(due.Planned) { // a cron line may have a time there
 		due.Planned = due.Planned.Add(time.Millisecond)
 	}
@@ -254,7 +314,7 @@ func (m *Schedules) get(ctx context.Context, account, id string, runs int) (*api
 
 func (m *Schedules) show(ctx context.Context, def *records.Schedule, st records.ScheduleState, runs int) (*api.Schedule, error) {
 	s := &api.Schedule{ID: def.ID, Spec: def.Spec, Paused: st.Paused, Created: def.Created, Changed: def.Changed, Waiting: len(st.Waiting)}
-	rule, err := ruleOf(def)
+	rule, err := ruleOf(def, &st)
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +324,7 @@ func (m *Schedules) show(ctx context.Context, def *records.Schedule, st records.
 		}
 	}
 	if runs > 0 {
-		s.Runs, err = m.disk.Runs(ctx, def.ID, runs)
+		s.Runs, err = m.disk.Runs(ctx, st.RunsID(), runs)
 		s.Runs = withClaim(s.Runs, st.Claim, runs)
 	}
 	return s, err

@@ -15,6 +15,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/records"
+	"troupe/clock"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -29,6 +30,14 @@ type fakeQueue struct {
 	runs  map[string]api.ScheduleRef
 	takes time.Duration // zero: tasks end at once
 	no    *api.Refusal
+	// begun are the runs, with when each was added by the clock that nobody can set.
+	begun []begun
+}
+
+type begun struct {
+	of   api.ScheduleRef
+	task string
+	at   time.Time
 }
 
 func (q *fakeQueue) Name(x *api.Execute) *api.Execute {
@@ -46,6 +55,7 @@ func (q *fakeQueue) Add(ctx context.Context, x *api.Execute) (*api.Started, erro
 	if q.no != nil {
 		return &api.Started{TaskID: x.TaskID, Refusal: q.no}, nil
 	}
+	q.begun = append(q.begun, begun{*x.Schedule, x.TaskID, time.Now()})
 	q.added = append(q.added, x.Schedule.Planned.UTC().Format("15:04:05"))
 	q.runs[x.TaskID] = *x.Schedule
 	_, err := q.disk.PutTask(ctx, records.Task{ID: x.TaskID, Account: x.Account.ID, Status: api.TaskPending}, nil)
@@ -91,8 +101,10 @@ type kit struct {
 	queue *fakeQueue
 	m     *Schedules
 	gone  atomic.Bool // the account is
+	named atomic.Int64
 	boots int
 	alone bool
+	wall  *clock.Clock
 }
 
 func newKit(t *testing.T, store persistence.Store) *kit {
@@ -100,7 +112,7 @@ func newKit(t *testing.T, store persistence.Store) *kit {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &kit{t: t, store: store, seal: seal}
+	k := &kit{t: t, store: store, seal: seal, wall: &clock.Clock{}}
 	r, err := records.Open(records.Config{Store: store, Files: persistence.NewMemoryFiles(), Seal: seal, Log: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +130,7 @@ func (k *kit) open() {
 	limits[engine.Pro] = pro
 	m, err := Open(k.t.Context(), Config{
 		Records: k.queue.disk, Queue: k.queue, Account: k.account, Limits: func() map[engine.Plan]engine.Limits { return limits },
-		Boot: fmt.Sprintf("boot%d-%p", k.boots, k), Alone: k.alone, NewID: func() string { return fmt.Sprintf("s%d", time.Now().UnixNano()) }, Log: zerolog.Nop(),
+		Clock: k.wall, Boot: fmt.Sprintf("boot%d-%p", k.boots, k), Alone: k.alone, NewID: func() string { return fmt.Sprintf("s%d-%p", k.named.Add(1), k) }, Log: zerolog.Nop(),
 	})
 	if err != nil {
 		k.t.Fatal(err)

@@ -2,7 +2,6 @@ package cron
 
 import (
 	"sync/atomic"
-	"time"
 
 	"troupe/actors/api"
 )
@@ -28,7 +27,7 @@ func (m *Schedules) Numbers() (n api.ScheduleNumbers) {
 	n.Begun, n.Skipped, n.Missed = m.counts.begun.Load(), m.counts.skipped.Load(), m.counts.missed.Load()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := time.Now()
+	now := m.cfg.Clock.Now()
 	for _, s := range m.all {
 		if m.gone[s.st.Account] {
 			continue

@@ -12,6 +12,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/records"
+	"troupe/clock"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -31,6 +32,8 @@ const (
 	maxWaiting = 100
 	// turnsAtOnce is how many schedules are looked after at once.
 	turnsAtOnce = 16
+	// setBack is by how much the wall clock was set back where that is looked into.
+	setBack = time.Minute
 )
 
 // Queue is what schedules give their tasks to.
@@ -59,8 +62,9 @@ type Config struct {
 	Limits  func() map[engine.Plan]engine.Limits
 	// Account finds an account as it is now; [persistence.ErrNotFound]: it is gone.
 	Account func(ctx context.Context, id string) (api.Account, error)
-	Boot    string // of this process
-	Alone   bool   // no other process begins runs: what an earlier one has claimed is taken over at once
+	Clock   *clock.Clock // nil: the machine's
+	Boot    string       // of this process
+	Alone   bool         // no other process begins runs: what an earlier one has claimed is taken over at once
 	NewID   func() string
 	Log     zerolog.Logger
 }
@@ -76,6 +80,8 @@ type Schedules struct {
 	wake   chan struct{}
 	counts counts
 
+	looked, showed time.Time // when the loop was in its last round, and what the wall clock showed
+
 	mu   sync.Mutex
 	all  map[string]*schedule // by the key of its state
 	gone map[string]bool      // accounts that were removed
@@ -85,6 +91,8 @@ type Schedules struct {
 type schedule struct {
 	st    records.ScheduleState
 	rev   uint64
+	due   clock.Due // when its next time is, with jitter
+	look  bool      // its times are to be looked at: the clock may not be the one that they were made with
 	seen  time.Time // when its claim was first seen
 	check time.Time // when it is looked up again whether its run goes on
 	ends  int       // of its runs that were heard of
@@ -128,12 +136,15 @@ func (m *Schedules) apply(st records.ScheduleState, rev uint64) *schedule {
 	key := records.ScheduleStateKey(st.Account, st.ID)
 	s := m.all[key]
 	if s == nil {
-		s = &schedule{}
+		s = &schedule{look: true}
 		m.all[key] = s
 	}
 	if rev > s.rev {
 		if was := s.st.Claim; st.Claim != nil && (was == nil || !was.Planned.Equal(st.Claim.Planned) || was.Boot != st.Claim.Boot) {
 			s.seen = time.Now()
+		}
+		if fresh := s.rev == 0; fresh || !s.st.Begin.Equal(st.Begin) || s.st.Every != st.Every || s.st.Paused {
+			s.due = m.dueAt(st)
 		}
 		s.st, s.rev = st, rev
 		m.signal()
@@ -225,7 +236,7 @@ func (m *Schedules) event(e persistence.Event) {
 	case ended != "":
 		m.mu.Lock()
 		for _, s := range m.all {
-			if s.st.ID == ended {
+			if s.st.RunsID() == ended {
 				s.check = time.Time{}
 				s.ends++
 				m.signal()
@@ -248,16 +259,18 @@ func (m *Schedules) pause(d time.Duration) {
 func (m *Schedules) loop() {
 	slots := make(chan struct{}, turnsAtOnce)
 	for {
-		next := time.Hour
+		next := clock.Look
 		var due []*schedule
 		m.mu.Lock()
 		now := time.Now()
+		back := m.isSetBack(now)
 		for _, s := range m.all {
-			at, ok := s.next(m.cfg.Boot, m.takeOver())
+			s.look = s.look || back
+			left, ok := m.next(s, now)
 			if !ok || s.busy {
 				continue
 			}
-			if left := at.Sub(now); left > 0 {
+			if left > 0 {
 				next = min(next, left)
 				continue
 			}
@@ -300,23 +313,25 @@ func (m *Schedules) takeOver() time.Duration {
 	return takeOver
 }
 
-// next is when a schedule has something to do; false: it has not.
-func (s *schedule) next(boot string, patience time.Duration) (at time.Time, ok bool) {
+// next is how long it is until a schedule has something to do; false: it has not.
+func (m *Schedules) next(s *schedule, now time.Time) (left time.Duration, ok bool) {
 	switch {
-	case s.st.Claim != nil && s.st.Claim.Boot != boot:
-		at, ok = s.seen.Add(patience), true
+	case s.st.Claim != nil && s.st.Claim.Boot != m.cfg.Boot:
+		left, ok = s.seen.Add(m.takeOver()).Sub(now), true
 	case s.st.Claim != nil:
-		at, ok = s.seen, true
+		left, ok = s.seen.Sub(now), true
 	case len(s.st.Waiting) > 0:
-		at, ok = s.check, true
+		left, ok = s.check.Sub(now), true
 	}
-	if s.st.Claim == nil && !s.st.Paused && !s.st.Next.IsZero() && (!ok || s.st.Begin.Before(at)) {
-		at, ok = s.st.Begin, true
+	if s.st.Claim == nil && !s.st.Paused && !s.st.Next.IsZero() {
+		if due := m.cfg.Clock.Left(s.due, now); !ok || due < left {
+			left, ok = due, true
+		}
+		if s.look {
+			left = 0
+		}
 	}
-	if at.Before(s.later) {
-		at = s.later
-	}
-	return at, ok
+	return max(left, s.later.Sub(now)), ok
 }
 
 // turn does what there is to do for a schedule.

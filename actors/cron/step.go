@@ -25,13 +25,15 @@ func (m *Schedules) definition(ctx context.Context, s *schedule, st records.Sche
 		s.def = def
 		m.mu.Unlock()
 	}
-	rule, err := ruleOf(def)
+	rule, err := ruleOf(def, &st)
 	return def, rule, err
 }
 
-func ruleOf(def *records.Schedule) (calendar.Rule, error) {
+// ruleOf says when a schedule is due. The times of an interval stay where they are when the
+// rest of the schedule changes.
+func ruleOf(def *records.Schedule, st *records.ScheduleState) (calendar.Rule, error) {
 	if def.Spec.Every > 0 {
-		return calendar.Every(def.Spec.Every, def.Changed.Truncate(time.Second).Add(def.Spec.Every)), nil
+		return calendar.Every(def.Spec.Every, anchor(def, st)), nil
 	}
 	zone, err := calendar.Zone(def.Spec.Zone)
 	if err != nil {
@@ -40,9 +42,27 @@ func ruleOf(def *records.Schedule) (calendar.Rule, error) {
 	return calendar.Cron(def.Spec.Cron, zone)
 }
 
+// anchor is one of the times of an interval.
+func anchor(def *records.Schedule, st *records.ScheduleState) time.Time {
+	if st.Every == def.Spec.Every && !st.Anchor.IsZero() {
+		return st.Anchor
+	}
+	return def.Changed.Truncate(time.Second).Add(def.Spec.Every)
+}
+
 // plan sets the first time behind another one.
 func plan(st *records.ScheduleState, def *records.Schedule, rule calendar.Rule, after time.Time) {
-	st.Changed, st.Next, st.Begin = def.Changed, rule.Next(after), time.Time{}
+	setNext(st, def, rule.Next(after))
+}
+
+// setNext sets the next time.
+func setNext(st *records.ScheduleState, def *records.Schedule, next time.Time) {
+	if def.Spec.Every > 0 {
+		st.Anchor = anchor(def, st)
+	} else {
+		st.Anchor = time.Time{}
+	}
+	st.Changed, st.Every, st.Next, st.Begin = def.Changed, def.Spec.Every, next, time.Time{}
 	if !st.Next.IsZero() {
 		st.Begin = st.Next.Add(calendar.Jitter(def.ID, st.Next, def.Spec.Jitter))
 	}
@@ -60,7 +80,7 @@ func (m *Schedules) write(ctx context.Context, st records.ScheduleState, over ui
 // step does one thing, or nothing.
 func (m *Schedules) step(ctx context.Context, s *schedule) (did bool, err error) {
 	m.mu.Lock()
-	st, rev, seen, check, ends := s.st, s.rev, s.seen, s.check, s.ends
+	st, rev, seen, check, ends, look, at := s.st, s.rev, s.seen, s.check, s.ends, s.look, s.due
 	st.Waiting = slices.Clone(st.Waiting)
 	gone := m.gone[st.Account]
 	m.mu.Unlock()
@@ -80,7 +100,12 @@ func (m *Schedules) step(ctx context.Context, s *schedule) (did bool, err error)
 		}
 		return true, m.carry(ctx, s, st, rev)
 	}
-	due := !st.Paused && !st.Next.IsZero() && !now.Before(st.Begin)
+	if look && !st.Paused && !st.Next.IsZero() {
+		if did, err := m.lookAt(ctx, s, st, rev); did || err != nil {
+			return did, err
+		}
+	}
+	due := !st.Paused && !st.Next.IsZero() && m.cfg.Clock.Came(at, now)
 	if !due && (len(st.Waiting) == 0 || now.Before(check)) {
 		return false, nil
 	}
@@ -89,7 +114,11 @@ func (m *Schedules) step(ctx context.Context, s *schedule) (did bool, err error)
 		return false, err
 	}
 	if !def.Changed.Equal(st.Changed) { // a change of which the second write is missing
-		plan(&st, def, rule, now)
+		after := st.Next.Add(-time.Nanosecond) // no time is lost between the two
+		if wall := m.cfg.Clock.At(now); wall.Before(after) {
+			after = wall
+		}
+		plan(&st, def, rule, after)
 		return true, m.write(ctx, st, rev)
 	}
 	goesOn, err := m.goesOn(ctx, st)
@@ -98,7 +127,16 @@ func (m *Schedules) step(ctx context.Context, s *schedule) (did bool, err error)
 	}
 	var dropped []api.ScheduleRun
 	if due {
-		dropped = decide(&st, def, rule, now, goesOn)
+		wall := m.cfg.Clock.At(now)
+		if wall.Before(st.Begin) { // it was set back
+			if wall, err = m.afterSetBack(ctx, &st, def, wall); err != nil {
+				return false, err
+			}
+			if rule, err = ruleOf(def, &st); err != nil {
+				return false, err
+			}
+		}
+		dropped = decide(&st, def, rule, wall, goesOn)
 	}
 	if goesOn && len(st.Waiting) > 0 {
 		if def.Spec.Overlap == api.OverlapReplace {
@@ -116,16 +154,19 @@ func (m *Schedules) step(ctx context.Context, s *schedule) (did bool, err error)
 		}
 	}
 	if !goesOn && len(st.Waiting) > 0 {
-		m.claim(&st, def, now)
+		m.claim(&st, def, m.cfg.Clock.At(now))
 	}
 	if err := m.write(ctx, st, rev); err != nil {
 		return false, err
 	}
 	for _, run := range dropped {
-		if _, err := m.disk.PutRun(ctx, st.ID, run); err != nil {
+		fresh, err := m.disk.PutRun(ctx, st.RunsID(), run)
+		if err != nil {
 			return false, err
 		}
-		m.counts.dropped(run)
+		if fresh {
+			m.counts.dropped(run)
+		}
 	}
 	return true, nil
 }

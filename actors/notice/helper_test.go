@@ -15,6 +15,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/records"
+	"troupe/clock"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -75,6 +76,7 @@ type bed struct {
 	store persistence.Store
 	net   *network
 	disk  *records.Store
+	wall  clock.Clock
 	*Notices
 }
 
@@ -97,7 +99,7 @@ func inBubble(t *testing.T, f func(*bed)) {
 
 func (b *bed) start() {
 	b.t.Helper()
-	b.Notices = New(Config{Records: b.disk, Client: &http.Client{Transport: b.net}, Log: zerolog.Nop()})
+	b.Notices = New(Config{Records: b.disk, Clock: &b.wall, Client: &http.Client{Transport: b.net}, Log: zerolog.Nop()})
 	if err := b.Start(b.t.Context()); err != nil {
 		b.t.Fatal(err)
 	}

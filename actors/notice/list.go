@@ -10,6 +10,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/records"
+	"troupe/clock"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -95,7 +96,7 @@ func (m *Notices) Redeliver(ctx context.Context, r *api.Redeliver) (*api.Noticed
 	if e := a.entries[n.ID]; e == nil {
 		m.push(a, &entry{id: n.ID, host: hostOf(n.URL), since: n.Since, at: time.Now(), index: -1})
 	} else if l := a.lines[e.host]; l != nil && e.index >= 0 {
-		e.at = time.Now()
+		e.at, e.due = time.Now(), clock.Due{}
 		heap.Fix(&l.wait, e.index)
 		m.pump(l)
 	}

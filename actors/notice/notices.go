@@ -13,6 +13,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/records"
+	"troupe/clock"
 )
 
 const (
@@ -46,6 +47,7 @@ type Config struct {
 	Counts *Counts
 	// Serves reports whether this node may deliver; nil: it may.
 	Serves func() bool
+	Clock  *clock.Clock // nil: the machine's
 	Log    zerolog.Logger
 }
 
@@ -89,6 +91,7 @@ type entry struct {
 	id, host string
 	since    time.Time // it waits
 	at       time.Time // of its next attempt
+	due      clock.Due // the same, whatever is done to the wall clock
 	index    int       // in its line; -1: it is not there
 	sends    bool      // it is on its way
 }
@@ -101,7 +104,7 @@ type line struct {
 	sending int
 	failing bool // the last attempt was none
 	blocked bool
-	timer   *time.Timer
+	timer   *clock.Timer
 }
 
 type byTime []*entry
@@ -183,7 +186,7 @@ func (m *Notices) load() {
 		}
 		m.mu.Lock()
 		for _, n := range list {
-			m.push(m.of(n.Account), &entry{id: n.ID, host: hostOf(n.URL), since: n.Since, at: due(n), index: -1})
+			m.push(m.of(n.Account), &entry{id: n.ID, host: hostOf(n.URL), since: n.Since, at: due(n), due: m.dueAt(n), index: -1})
 		}
 		m.mu.Unlock()
 		if after = next; after == "" {
@@ -198,6 +201,15 @@ func due(n records.Notice) time.Time {
 		return n.Since
 	}
 	return n.Next
+}
+
+// dueAt is due, whatever is done to the wall clock: a notice waits no longer than it was to
+// wait after its last attempt.
+func (m *Notices) dueAt(n records.Notice) clock.Due {
+	if n.Next.IsZero() || len(n.Tries) == 0 {
+		return clock.Due{}
+	}
+	return m.cfg.Clock.Within(n.Next, time.Now(), max(n.Next.Sub(n.Tries[len(n.Tries)-1].At), 0))
 }
 
 // pause waits, and reports whether deliveries go on.
@@ -318,8 +330,8 @@ func (m *Notices) pump(l *line) {
 		most = 1
 	}
 	for len(l.wait) > 0 && l.sending < most && !a.gone && !m.stopped {
-		if d := time.Until(l.wait[0].at); d > 0 {
-			l.timer = time.AfterFunc(d, func() {
+		if e := l.wait[0]; !m.cfg.Clock.Came(e.due, time.Now()) {
+			l.timer = m.cfg.Clock.AfterFunc(e.due, func() {
 				m.mu.Lock()
 				defer m.mu.Unlock()
 				m.pump(l)
@@ -360,7 +372,8 @@ func (m *Notices) sent(l *line, e *entry, again time.Time, ok bool) {
 		if again.IsZero() {
 			delete(a.entries, e.id)
 		} else if !a.gone {
-			e.at = again
+			now := time.Now()
+			e.at, e.due = again, m.cfg.Clock.After(now, again.Sub(now))
 			heap.Push(&l.wait, e)
 		}
 	}

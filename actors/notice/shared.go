@@ -171,10 +171,10 @@ func (m *Notices) noticeChanged(ctx context.Context, e persistence.Event) error 
 	defer m.mu.Unlock()
 	switch was = a.entries[id]; {
 	case was == nil:
-		m.push(a, &entry{id: id, host: hostOf(n.URL), since: n.Since, at: due(n), index: -1})
+		m.push(a, &entry{id: id, host: hostOf(n.URL), since: n.Since, at: due(n), due: m.dueAt(n), index: -1})
 	case was.index >= 0 && !was.at.Equal(due(n)):
 		if l := a.lines[was.host]; l != nil {
-			was.at = due(n)
+			was.at, was.due = due(n), m.dueAt(n)
 			heap.Fix(&l.wait, was.index)
 			m.pump(l)
 		}

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,7 +40,16 @@ type ScheduleState struct {
 	Open    time.Time      `json:"open,omitzero"`     // the planned time of the run that may go on
 	Every   time.Duration  `json:"every,omitempty"`   // between two times of an interval
 	Anchor  time.Time      `json:"anchor,omitzero"`   // one of those times
+	Runs    string         `json:"runs,omitempty"`    // under which its runs are kept, where its client has named it
 }
+
+// Ref names a run.
+func (s *ScheduleState) Ref(planned time.Time) *api.ScheduleRef {
+	return &api.ScheduleRef{Schedule: s.ID, Planned: planned, Runs: s.Runs}
+}
+
+// RunsID is under which its runs are kept: no other schedule has it, of whatever account.
+func (s *ScheduleState) RunsID() string { return cmp.Or(s.Runs, s.ID) }
 
 // ScheduleDue is a time that is to have a run.
 type ScheduleDue struct {
@@ -192,10 +202,17 @@ func ParseScheduleEvent(e persistence.Event) (key string, state *ScheduleState, 
 // Remove removes a schedule with everything that belongs to it. Its state goes first:
 // then nothing begins a run any more.
 func (u Schedules) Remove(ctx context.Context, account, id string) error {
+	st, _, err := u.State(ctx, account, id)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound):
+		st.ID = id
+	case err != nil:
+		return fmt.Errorf("remove a schedule: %w", err)
+	}
 	if err := u.r.Store.Delete(ctx, ScheduleStateKey(account, id), nil, true); err != nil {
 		return fmt.Errorf("remove a schedule: %w", err)
 	}
-	runs, err := u.r.Store.Keys(ctx, scheduleRunPrefix+id+"/", "", 2*keptRuns)
+	runs, err := u.r.Store.Keys(ctx, scheduleRunPrefix+st.RunsID()+"/", "", 2*keptRuns)
 	if err == nil {
 		err = InParallel(runs, func(k persistence.KeySize) error { return u.r.Store.Delete(ctx, k.Key, nil, false) })
 	}
@@ -232,7 +249,8 @@ func (u Schedules) PutRun(ctx context.Context, id string, run api.ScheduleRun) (
 	if err != nil {
 		return false, fmt.Errorf("write a run: %w", err)
 	}
-	_, err = u.r.Store.Put(ctx, persistence.Write{Key: ScheduleRunKey(id, run.Planned), Value: b, If: new(uint64), Durable: true})
+	key := ScheduleRunKey(id, run.Planned)
+	_, err = u.r.Store.Put(ctx, persistence.Write{Key: key, Value: b, If: new(uint64), Durable: true})
 	if errors.Is(err, persistence.ErrConflict) {
 		return false, nil
 	}
@@ -240,15 +258,19 @@ func (u Schedules) PutRun(ctx context.Context, id string, run api.ScheduleRun) (
 		return false, fmt.Errorf("write a run: %w", err)
 	}
 	all, err := u.r.Store.Keys(ctx, scheduleRunPrefix+id+"/", "", 2*keptRuns)
-	for i := 0; err == nil && i < len(all)-keptRuns; i++ {
-		err = u.r.Store.Delete(ctx, all[i].Key, nil, false)
+	for err == nil && len(all) > keptRuns {
+		old := all[0]
+		if all = all[1:]; old.Key == key { // the clock was set back: the others are of the future
+			old, all = all[len(all)-1], all[:len(all)-1]
+		}
+		err = u.r.Store.Delete(ctx, old.Key, nil, false)
 	}
 	return true, err
 }
 
 // ChangeRun changes what is written of a time. Where nothing is, it does nothing.
 func (u Schedules) ChangeRun(ctx context.Context, of api.ScheduleRef, change func(*api.ScheduleRun)) error {
-	for key := ScheduleRunKey(of.Schedule, of.Planned); ; {
+	for key := ScheduleRunKey(of.RunsID(), of.Planned); ; {
 		rec, err := u.r.Store.Get(ctx, key)
 		if errors.Is(err, persistence.ErrNotFound) {
 			return nil
@@ -340,7 +362,7 @@ func (u Schedules) Has(ctx context.Context, account, task string) (has bool, end
 
 // ScheduleBatchKey makes the batch of a run safe to ask for again.
 func ScheduleBatchKey(of api.ScheduleRef) string {
-	return "schedule/" + of.Schedule + "/" + strconv.FormatInt(of.Planned.UnixMilli(), 10)
+	return "schedule/" + of.RunsID() + "/" + strconv.FormatInt(of.Planned.UnixMilli(), 10)
 }
 
 // BatchEnded finds out whether a batch of a run has ended; gone: it is not there.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"troupe/clock"
 )
 
 // Records that have expired are deleted, and changes that nobody needs any more
@@ -40,7 +42,7 @@ func (s *Store) sweep(ctx context.Context) {
 			}
 		}
 		wg.Wait()
-		timer := time.NewTimer(max(time.Until(next), time.Millisecond))
+		timer := time.NewTimer(max(clock.Soon(time.Until(next)), time.Millisecond))
 		select {
 		case <-timer.C:
 		case <-s.index.sooner:
