@@ -34,6 +34,7 @@ const (
 	CodeStorageQuota         Code = "storage_quota"
 	CodeStorageFull          Code = "storage_full"
 	CodeStorageUnwritable    Code = "storage_unwritable"
+	CodeUnreadable           Code = "unreadable"
 	CodeInternal             Code = "internal"
 	CodeProfileBusy          Code = "profile_busy"
 	CodeProfileNotFound      Code = "profile_not_found"

@@ -53,7 +53,7 @@ func AdoptAccounts(ctx context.Context, from, to Store, opens, closes *Seal) (*A
 			return a, fmt.Errorf("take over the account %q: %w", acc.Name, err)
 		}
 	}
-	sealed := func(r Record) ([]byte, error) {
+	closed := func(r Record) ([]byte, error) {
 		if opens == nil {
 			return nil, ErrSealed
 		}
@@ -61,7 +61,7 @@ func AdoptAccounts(ctx context.Context, from, to Store, opens, closes *Seal) (*A
 		if err != nil {
 			return nil, err
 		}
-		return closes.Close(r.Key, plain), nil
+		return closes.Close(r.Key, plain)
 	}
 	for prefix, kind := range map[string]struct {
 		count *int
@@ -74,9 +74,9 @@ func AdoptAccounts(ctx context.Context, from, to Store, opens, closes *Seal) (*A
 		flowPrefix:        {&a.Flows, secondPart, plainly},
 		flowVersionPrefix: {nil, secondPart, plainly},
 		flowRemovedPrefix: {nil, secondPart, plainly},
-		secretPrefix:      {&a.Secrets, secondPart, sealed},
-		profilePartPrefix: {nil, secondPart, sealed},
-		profilePrefix:     {&a.Profiles, secondPart, sealed},
+		secretPrefix:      {&a.Secrets, secondPart, closed},
+		profilePartPrefix: {nil, secondPart, closed},
+		profilePrefix:     {&a.Profiles, secondPart, closed},
 	} {
 		records, err := from.List(ctx, prefix)
 		if err != nil {

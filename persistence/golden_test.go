@@ -33,7 +33,7 @@ func keptRecords(t *testing.T) []golden.Case {
 		golden.Record[Token](t, "token", nil),
 		golden.Record[TokenEvent](t, "token-event", nil),
 		places(t),
-		sealed(t),
+		sealedValue(t),
 	}
 }
 
@@ -51,7 +51,7 @@ func places(t *testing.T) golden.Case {
 
 // sealed is a value that an earlier release has sealed. No two are alike, so the one
 // that is there is today's.
-func sealed(t *testing.T) golden.Case {
+func sealedValue(t *testing.T) golden.Case {
 	type kept struct {
 		Key     []byte `json:"key"`
 		Purpose string `json:"purpose"`
@@ -81,7 +81,7 @@ func sealed(t *testing.T) golden.Case {
 		if e != nil {
 			t.Fatal(e)
 		}
-		k.Sealed = seal.Close(k.Purpose, []byte(k.Plain))
+		k.Sealed = closed(t, seal, k.Purpose, []byte(k.Plain))
 		today, err = json.Marshal(k)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -153,7 +154,11 @@ func (w *ProfileWriter) put(ctx context.Context, packed []byte, v ProfileVersion
 	for ; len(packed) > 0; v.Parts++ {
 		n := min(len(packed), profilePart)
 		key := partKey(w.account, w.name, v.ID, v.Parts)
-		if _, err := p.store.Put(ctx, Write{Key: key, Value: p.seal.Close(key, packed[:n]), Durable: true}); err != nil {
+		closed, err := p.seal.Close(key, packed[:n])
+		if err == nil {
+			_, err = p.store.Put(ctx, Write{Key: key, Value: closed, Durable: true})
+		}
+		if err != nil {
 			return Profile{}, err
 		}
 		packed = packed[n:]
@@ -163,18 +168,37 @@ func (w *ProfileWriter) put(ctx context.Context, packed []byte, v ProfileVersion
 		next.Created = v.Saved
 	}
 	next.Versions = next.Versions[max(0, len(next.Versions)-ProfileVersions):]
-	plain, err := json.Marshal(next)
+	key := profileKey(w.account, w.name)
+	closed, err := sealJSON(p.seal, key, next)
 	if err != nil {
 		return Profile{}, err
 	}
-	key := profileKey(w.account, w.name)
-	revision, err := p.store.Put(ctx, Write{Key: key, Value: p.seal.Close(key, plain), If: &w.revision, Durable: true})
+	revision, err := p.store.Put(ctx, Write{Key: key, Value: closed, If: &w.revision, Durable: true})
+	if errors.Is(err, ErrConflict) && w.sealedAgain(ctx) {
+		revision, err = p.store.Put(ctx, Write{Key: key, Value: closed, If: &w.revision, Durable: true})
+	}
 	if err != nil {
 		return Profile{}, err
 	}
 	w.profile, w.revision = next, revision
 	w.sweep(ctx)
 	return next, nil
+}
+
+// sealedAgain finds out whether the description is what the writer knows, and only has
+// another revision: a change of the key has sealed it again.
+func (w *ProfileWriter) sealedAgain(ctx context.Context) bool {
+	now, revision, err := w.of.read(ctx, w.account, w.name)
+	if err != nil || revision == w.revision {
+		return false
+	}
+	was, err := json.Marshal(w.profile)
+	is, no := json.Marshal(now)
+	if err != nil || no != nil || !bytes.Equal(was, is) {
+		return false
+	}
+	w.revision = revision
+	return true
 }
 
 // sweep deletes the parts of versions that are not kept, also those that a node which is

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"troupe/persistence/sealed"
 )
 
 // Profile is what browsers keep of sites for an account under a name, in versions.
@@ -52,6 +54,11 @@ const (
 	profilePrefix       = "profile/"
 	profilePartPrefix   = "profile-part/"
 	profileWriterPrefix = "profile-writer/"
+)
+
+var (
+	_ = sealed.Register(sealed.Kind{Prefix: profilePrefix, Form: sealed.Whole, Holds: "profiles"})
+	_ = sealed.Register(sealed.Kind{Prefix: profilePartPrefix, Form: sealed.Whole, Holds: "parts of profiles"})
 )
 
 // Bounds of the profiles of one account.

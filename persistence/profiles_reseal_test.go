@@ -28,7 +28,7 @@ func TestProfilesAreResealed(t *testing.T) {
 	if err := seal.Use(now, old); err != nil {
 		t.Fatal(err)
 	}
-	if done, err := p.Reseal(ctx); err != nil || done != (persistence.Resealed{Records: 3}) { // a description, and a part of each version
+	if done, err := (persistence.SealedRecords{Store: store, Files: persistence.NewMemoryFiles(), Seal: seal}).Reseal(ctx); err != nil || done.Records != 3 { // a description, and a part of each version
 		t.Errorf("%+v, %v", done, err)
 	}
 	if err := seal.Use(now); err != nil {

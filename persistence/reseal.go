@@ -2,136 +2,315 @@ package persistence
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"troupe/persistence/sealed"
 )
 
-// resealed is how many keys Reseal reads at a time.
-const resealed = 256
+const (
+	// resealed is how many keys are read at a time, and resealing how many records at once.
+	resealed  = 256
+	resealing = 16
+	// resealAttempts is how often a record is read again that somebody has changed.
+	resealAttempts = 5
+)
 
-// resealAttempts is how often a record is read again that somebody has changed.
-const resealAttempts = 5
+// ResealedFrom is the field of an object with a sealed field that says of which revision
+// the object is the same, sealed again: whoever wrote that one may write over it.
+const ResealedFrom = "resealed"
+
+// SealedRecords are all records of a store that are sealed: those of the register in
+// package sealed.
+type SealedRecords struct {
+	Store Store
+	Files Files
+	Seal  *Seal
+}
+
+// PrefixCount counts records by the prefix of their keys.
+type PrefixCount struct {
+	Prefix string `json:"prefix"`
+	Count  int    `json:"count"`
+}
 
 // Resealed counts what a change of the key has done.
 type Resealed struct {
-	Records int // were sealed with another key, and are with the one in use now
-	Lost    int // no key opens them
+	Records int           // were sealed with another key, and are with the one in use now
+	Lost    []PrefixCount // no key opens them
 }
 
-// Add adds other counts.
-func (r *Resealed) Add(o Resealed) { r.Records, r.Lost = r.Records+o.Records, r.Lost+o.Lost }
-
-// Reseal seals again what a prefix of keys has, where another key than the one in use
-// has sealed it. A record that its owner writes meanwhile is left to the owner.
-func (s *ValueStore) Reseal(ctx context.Context, prefix string) (done Resealed, err error) {
-	err = eachKey(ctx, s.store, prefix, func(key string) error {
-		return resealOne(&done, func() (bool, error) { return s.resealOne(ctx, key) })
-	})
-	return done, err
+// byPrefix counts, from several goroutines.
+type byPrefix struct {
+	mu sync.Mutex
+	n  map[string]int
 }
 
-func (s *ValueStore) resealOne(ctx context.Context, key string) (bool, error) {
-	r, err := s.store.Get(ctx, key)
-	if err != nil {
-		return false, err
+func (c *byPrefix) add(prefix string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[string]int{}
 	}
-	it := Item{Key: key, Expires: r.Expires, Durable: true, Over: &r.Revision}
-	if file := fileIn(r); file != "" {
-		b, f, err := s.files.Open(ctx, file)
-		if err != nil {
-			return false, err
-		}
-		it.Account = b.Account
-		if err := f.Close(); err != nil {
-			return false, err
-		}
-	}
-	value, err := s.read(ctx, r)
-	if err != nil {
-		return false, err
-	}
-	plain, newest, err := s.seal.open(key, value)
-	if err != nil || newest {
-		return false, err
-	}
-	it.Value = plain
-	return true, s.Put(ctx, it)
+	c.n[prefix]++
 }
 
-// Reseal is [ValueStore.Reseal] for secrets.
-func (s *Secrets) Reseal(ctx context.Context) (done Resealed, err error) {
-	done, err = resealAll(ctx, s.store, s.seal, secretPrefix)
-	s.forget() // what could not be read before may be now
-	return done, err
-}
-
-// Reseal is [ValueStore.Reseal] for profiles.
-func (p *Profiles) Reseal(ctx context.Context) (done Resealed, err error) {
-	for _, prefix := range []string{profilePrefix, profilePartPrefix} {
-		some, err := resealAll(ctx, p.store, p.seal, prefix)
-		done.Add(some)
-		if err != nil {
-			return done, err
-		}
+func (c *byPrefix) list() (all []PrefixCount) {
+	for prefix, n := range c.n {
+		all = append(all, PrefixCount{prefix, n})
 	}
-	return done, nil
+	slices.SortFunc(all, func(a, b PrefixCount) int { return strings.Compare(a.Prefix, b.Prefix) })
+	return all
 }
 
-// resealAll seals again all records of a prefix whose values are sealed as they are.
-func resealAll(ctx context.Context, store Store, seal *Seal, prefix string) (done Resealed, err error) {
-	err = eachKey(ctx, store, prefix, func(key string) error {
-		return resealOne(&done, func() (bool, error) {
-			r, err := store.Get(ctx, key)
-			if err != nil {
-				return false, err
+// Reseal seals again what another key than the one in use has sealed. A record that its
+// owner writes meanwhile is left to the owner.
+func (s SealedRecords) Reseal(ctx context.Context) (done Resealed, err error) {
+	var lost, changed byPrefix
+	for _, k := range sealed.Kinds() {
+		err := eachKey(ctx, s.Store, k.Prefix, func(key string) error {
+			was, err := s.resealOne(ctx, k, key)
+			if errors.Is(err, ErrSealed) {
+				lost.add(k.Prefix)
+				return nil
 			}
-			plain, newest, err := seal.open(key, r.Value)
-			if err != nil || newest {
-				return false, err
+			if was {
+				changed.add("")
 			}
-			_, err = store.Put(ctx, Write{Key: key, Value: seal.Close(key, plain), Expires: r.Expires, If: &r.Revision, Durable: true})
-			return true, err
+			return err
 		})
-	})
-	return done, err
+		if err != nil {
+			return Resealed{changed.n[""], lost.list()}, err
+		}
+	}
+	return Resealed{changed.n[""], lost.list()}, nil
 }
 
 // resealOne seals one record, again where somebody has changed it in between.
-func resealOne(done *Resealed, seal func() (bool, error)) (err error) {
+func (s SealedRecords) resealOne(ctx context.Context, k sealed.Kind, key string) (changed bool, err error) {
 	for range resealAttempts {
-		var changed bool
-		changed, err = seal()
-		switch {
-		case errors.Is(err, ErrConflict):
-			continue
-		case errors.Is(err, ErrNotFound):
-			return nil
-		case errors.Is(err, ErrSealed):
-			done.Lost++
-			return nil
-		case err == nil && changed:
-			done.Records++
+		changed, err = s.resealOnce(ctx, k, key)
+		if !errors.Is(err, ErrConflict) {
+			break
 		}
-		return err
 	}
-	return err
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return changed && err == nil, err
 }
 
-// eachKey calls f for all keys of a prefix.
+func (s SealedRecords) resealOnce(ctx context.Context, k sealed.Kind, key string) (bool, error) {
+	r, err := s.Store.Get(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	closed, err := s.closedIn(ctx, k, r)
+	if err != nil || closed == nil {
+		return false, err
+	}
+	plain, newest, err := s.Seal.open(key, closed)
+	s.Seal.note(key, err != nil)
+	if err != nil || newest {
+		return false, err
+	}
+	if k.Form == sealed.Value {
+		return true, s.putValue(ctx, r, plain)
+	}
+	value, err := s.Seal.Close(key, plain)
+	if err == nil && k.Form == sealed.Field {
+		value, err = withField(r, k.Field, value)
+	}
+	if err == nil {
+		_, err = s.Store.Put(ctx, Write{Key: key, Value: value, Expires: r.Expires, If: &r.Revision, Durable: true})
+	}
+	return true, err
+}
+
+func (s SealedRecords) putValue(ctx context.Context, r Record, plain []byte) error {
+	it := Item{Key: r.Key, Value: plain, Expires: r.Expires, Durable: true, Over: &r.Revision}
+	if file := fileIn(r); file != "" {
+		b, f, err := s.Files.Open(ctx, file)
+		if err != nil {
+			return err
+		}
+		it.Account = b.Account
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	return NewValueStore(s.Store, s.Files).Sealed(s.Seal).Put(ctx, it)
+}
+
+// closedIn is what of a record is sealed; nil: nothing.
+func (s SealedRecords) closedIn(ctx context.Context, k sealed.Kind, r Record) ([]byte, error) {
+	switch k.Form {
+	case sealed.Whole:
+		return r.Value, nil
+	case sealed.Field:
+		fields := map[string]json.RawMessage{}
+		if err := json.Unmarshal(r.Value, &fields); err != nil {
+			return nil, fmt.Errorf("read %s: %w", r.Key, err)
+		}
+		var closed []byte
+		if v, there := fields[k.Field]; there {
+			if err := json.Unmarshal(v, &closed); err != nil {
+				return nil, fmt.Errorf("read %s: %w", r.Key, err)
+			}
+		}
+		return closed, nil
+	}
+	return (&ValueStore{store: s.Store, files: s.Files}).read(ctx, r)
+}
+
+// withField is a record with another value in a field.
+func withField(r Record, field string, value []byte) ([]byte, error) {
+	fields := map[string]json.RawMessage{}
+	err := json.Unmarshal(r.Value, &fields)
+	for name, v := range map[string]any{field: value, ResealedFrom: r.Revision} {
+		if err == nil {
+			fields[name], err = json.Marshal(v)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", r.Key, err)
+	}
+	return json.Marshal(fields)
+}
+
+// OnlyOld counts the records that only another key than the one in use opens. It looks at
+// all records of the store, whatever their prefix: another release may seal what this one
+// does not know.
+func (s SealedRecords) OnlyOld(ctx context.Context) ([]PrefixCount, error) {
+	var old byPrefix
+	err := eachKey(ctx, s.Store, "", func(key string) error {
+		r, err := s.Store.Get(ctx, key)
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		k, known := sealed.Of(key)
+		forms := []sealed.Kind{k}
+		if !known {
+			head, _, _ := strings.Cut(key, "/")
+			k.Prefix = head + "/"
+			forms = []sealed.Kind{{Form: sealed.Value}, {Form: sealed.Whole}}
+		}
+		for _, form := range forms {
+			closed, err := s.closedIn(ctx, form, r)
+			if err != nil && known && !errors.Is(err, ErrNotFound) {
+				return err
+			}
+			if err != nil || closed == nil {
+				continue
+			}
+			if _, newest, err := s.Seal.open(key, closed); err == nil && !newest {
+				old.add(k.Prefix)
+			}
+		}
+		return nil
+	})
+	return old.list(), err
+}
+
+// surveyPause is how long a survey rests after each part of the keys: it runs beside all
+// that clients ask for.
+const surveyPause = 100 * time.Millisecond
+
+// Survey tries to open all that is sealed. What cannot be opened is in [Seal.Unreadable]
+// afterwards.
+func (s SealedRecords) Survey(ctx context.Context) error {
+	for _, k := range sealed.Kinds() {
+		n := 0
+		err := eachKeyOf(ctx, s.Store, k.Prefix, 1, func(key string) error {
+			if n++; n%resealed == 0 {
+				select {
+				case <-time.After(surveyPause):
+				case <-ctx.Done():
+				}
+			}
+			return s.look(ctx, k, key)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look finds out whether a record can be opened.
+func (s SealedRecords) look(ctx context.Context, k sealed.Kind, key string) error {
+	r, err := s.Store.Get(ctx, key)
+	var closed []byte
+	if err == nil {
+		closed, err = s.closedIn(ctx, k, r)
+	}
+	switch {
+	case errors.Is(err, ErrNotFound):
+		s.Seal.note(key, false)
+		return nil
+	case err != nil:
+		return err
+	case closed == nil:
+		s.Seal.note(key, false)
+		return nil
+	}
+	_, _, err = s.Seal.open(key, closed)
+	s.Seal.note(key, err != nil)
+	return nil
+}
+
+// Recheck looks again at what could not be opened: it may be gone, or written anew.
+func (s SealedRecords) Recheck(ctx context.Context) error {
+	for _, key := range s.Seal.lostKeys() {
+		if k, known := sealed.Of(key); known {
+			if err := s.look(ctx, k, key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// eachKey calls f for all keys of a prefix, for several at once.
 func eachKey(ctx context.Context, store Store, prefix string, f func(key string) error) error {
+	return eachKeyOf(ctx, store, prefix, resealing, f)
+}
+
+func eachKeyOf(ctx context.Context, store Store, prefix string, most int, f func(key string) error) error {
 	for after := ""; ; {
 		list, err := store.Keys(ctx, prefix, after, resealed)
 		if err != nil {
 			return fmt.Errorf("list what is sealed: %w", err)
 		}
-		for _, k := range list {
+		errs := make([]error, len(list))
+		turns := make(chan struct{}, most)
+		var wg sync.WaitGroup
+		for i, k := range list {
 			after = k.Key
-			if err := f(k.Key); err != nil {
-				return fmt.Errorf("seal %s again: %w", k.Key, err)
+			turns <- struct{}{}
+			wg.Go(func() {
+				if err := f(k.Key); err != nil {
+					errs[i] = fmt.Errorf("open %s: %w", k.Key, err)
+				}
+				<-turns
+			})
+		}
+		wg.Wait()
+		for _, err := range errs {
+			if err != nil {
+				return err
 			}
 		}
-		if len(list) < resealed {
-			return nil
+		if len(list) < resealed || ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -9,7 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
+
+	"troupe/persistence/sealed"
 )
 
 // ErrSealed is the error of a value that the key does not open: it was sealed
@@ -18,7 +21,12 @@ var ErrSealed = errors.New("the value cannot be decrypted with this key")
 
 // Seal encrypts values, so that they are unreadable without the key. It may have
 // further keys, which it only opens values with.
-type Seal struct{ keys atomic.Pointer[[]cipher.AEAD] }
+type Seal struct {
+	keys atomic.Pointer[[]cipher.AEAD]
+
+	mu   sync.Mutex
+	lost map[string]bool // keys of records that were not opened, see [Seal.Unreadable]
+}
 
 // OpenSeal reads the key from a file, and makes one if there is none. Protect the
 // file like the values sealed with it, and do not put it into the same backup as
@@ -89,22 +97,27 @@ func makeKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// Close encrypts a value. The purpose, such as the key of its record, is needed to
-// open it, so that the value cannot be moved elsewhere.
-func (s *Seal) Close(purpose string, plain []byte) []byte {
-	return (*s.keys.Load())[0].Seal(nil, nil, plain, []byte(purpose))
+// Close encrypts a value. The purpose is the key of its record: it is needed to open the
+// value, so that it cannot be moved elsewhere. A change of the key finds records by their
+// prefixes, so one that is not in the register of [sealed] is an error.
+func (s *Seal) Close(purpose string, plain []byte) ([]byte, error) {
+	if _, known := sealed.Of(purpose); !known {
+		return nil, fmt.Errorf("seal %s: its prefix is not registered in package sealed", purpose)
+	}
+	return (*s.keys.Load())[0].Seal(nil, nil, plain, []byte(purpose)), nil
 }
 
-// Open is the reverse of Close.
-func (s *Seal) Open(purpose string, sealed []byte) ([]byte, error) {
-	plain, _, err := s.open(purpose, sealed)
+// Open is the reverse of Close. What cannot be opened is remembered: see [Seal.Unreadable].
+func (s *Seal) Open(purpose string, closed []byte) ([]byte, error) {
+	plain, _, err := s.open(purpose, closed)
+	s.note(purpose, err != nil)
 	return plain, err
 }
 
 // open also reports whether the value was sealed with the key in use.
-func (s *Seal) open(purpose string, sealed []byte) (plain []byte, newest bool, err error) {
+func (s *Seal) open(purpose string, closed []byte) (plain []byte, newest bool, err error) {
 	for i, aead := range *s.keys.Load() {
-		if plain, err := aead.Open(nil, nil, sealed, []byte(purpose)); err == nil {
+		if plain, err := aead.Open(nil, nil, closed, []byte(purpose)); err == nil {
 			return plain, i == 0, nil
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"troupe/persistence/sealed"
 )
 
 // Errors of a key that does not belong to what is in the store.
@@ -21,10 +23,11 @@ const sealCheck = "seal/check"
 
 // SealCheck is the key of the record that says which key a store is used with.
 const SealCheck = sealCheck
+var _ = sealed.Register(sealed.Kind{Prefix: "seal/", Form: sealed.Whole, Holds: "marks of the key"})
 
 // OpenSealOf opens the key of a store, and makes one only where nothing in the
-// store was sealed: with a prefix of sealed, or with a key that it knows of.
-func OpenSealOf(ctx context.Context, path string, store Store, sealed ...string) (*Seal, error) {
+// store was sealed.
+func OpenSealOf(ctx context.Context, path string, store Store) (*Seal, error) {
 	check, err := store.Get(ctx, sealCheck)
 	has := err == nil
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -32,12 +35,15 @@ func OpenSealOf(ctx context.Context, path string, store Store, sealed ...string)
 	}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		used := has
-		for _, prefix := range sealed {
-			all, err := store.List(ctx, prefix)
+		for _, k := range sealed.Kinds() {
+			if k.Form == sealed.Field { // such a record need not have anything sealed
+				continue
+			}
+			some, err := store.Keys(ctx, k.Prefix, "", 1)
 			if err != nil {
 				return nil, fmt.Errorf("look for what is sealed: %w", err)
 			}
-			used = used || len(all) > 0
+			used = used || len(some) > 0
 		}
 		if used {
 			return nil, fmt.Errorf("read %s: %w", path, ErrNoKey)
@@ -59,7 +65,11 @@ func OpenSealOf(ctx context.Context, path string, store Store, sealed ...string)
 // mark writes down which key the store is used with. A disk that takes nothing
 // puts that off.
 func (s *Seal) mark(ctx context.Context, store Store) error {
-	_, err := store.Put(ctx, Write{Key: sealCheck, Value: s.Close(sealCheck, []byte("troupe")), Durable: true})
+	closed, err := s.Close(sealCheck, []byte("troupe"))
+	if err != nil {
+		return err
+	}
+	_, err = store.Put(ctx, Write{Key: sealCheck, Value: closed, Durable: true})
 	if errors.Is(err, ErrFull) || errors.Is(err, ErrUnwritable) {
 		return nil
 	}

@@ -9,6 +9,15 @@ import (
 	"testing"
 )
 
+func closed(t *testing.T, s *Seal, key string, plain []byte) []byte {
+	t.Helper()
+	b, err := s.Close(key, plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 func TestASealedValueOpensOnlyWithItsKeyAndPurpose(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	s, err := OpenSeal(path)
@@ -16,32 +25,32 @@ func TestASealedValueOpensOnlyWithItsKeyAndPurpose(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := []byte("cookie=secret")
-	sealed := s.Close("session/1", plain)
+	sealed := closed(t, s, "state/1", plain)
 	if bytes.Contains(sealed, []byte("secret")) {
 		t.Error("the sealed value can be read")
 	}
-	if again := s.Close("session/1", plain); bytes.Equal(again, sealed) {
+	if again := closed(t, s, "state/1", plain); bytes.Equal(again, sealed) {
 		t.Error("the same value is sealed to the same bytes twice")
 	}
 	reopened, err := OpenSeal(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := reopened.Open("session/1", sealed); err != nil || !bytes.Equal(got, plain) {
+	if got, err := reopened.Open("state/1", sealed); err != nil || !bytes.Equal(got, plain) {
 		t.Errorf("after a restart: %q, %v", got, err)
 	}
-	if _, err := s.Open("session/2", sealed); !errors.Is(err, ErrSealed) {
+	if _, err := s.Open("state/2", sealed); !errors.Is(err, ErrSealed) {
 		t.Errorf("for another purpose: %v", err)
 	}
 	sealed[len(sealed)-1] ^= 1
-	if _, err := s.Open("session/1", sealed); !errors.Is(err, ErrSealed) {
+	if _, err := s.Open("state/1", sealed); !errors.Is(err, ErrSealed) {
 		t.Errorf("changed: %v", err)
 	}
 	other, err := OpenSeal(filepath.Join(t.TempDir(), "key"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Open("session/1", s.Close("session/1", plain)); !errors.Is(err, ErrSealed) {
+	if _, err := other.Open("state/1", closed(t, s, "state/1", plain)); !errors.Is(err, ErrSealed) {
 		t.Errorf("with another key: %v", err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -57,9 +66,9 @@ func TestTheKeyIsMadeOnce(t *testing.T) {
 		all.Go(func() { seals[i], _ = OpenSeal(path) })
 	}
 	all.Wait()
-	sealed := seals[0].Close("p", []byte("x"))
+	sealed := closed(t, seals[0], "state/p", []byte("x"))
 	for i, s := range seals {
-		if _, err := s.Open("p", sealed); err != nil {
+		if _, err := s.Open("state/p", sealed); err != nil {
 			t.Errorf("key %d is another: %v", i, err)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"troupe/persistence/sealed"
 )
 
 // Secret is a value that an account's tasks use without knowing it, and the
@@ -24,6 +26,17 @@ type Secret struct {
 
 // secretPrefix is followed by the account's identifier and the secret's name.
 const secretPrefix = "secret/"
+
+var _ = sealed.Register(sealed.Kind{Prefix: secretPrefix, Form: sealed.Whole, Holds: "secrets"})
+
+// sealJSON encodes a record and seals it.
+func sealJSON(seal *Seal, key string, v any) ([]byte, error) {
+	plain, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return seal.Close(key, plain)
+}
 
 // maxSecrets bounds the secrets of one account.
 const maxSecrets = 100
@@ -81,9 +94,9 @@ func (s *Secrets) set(ctx context.Context, account string, secret Secret) (Secre
 		return Secret{}, fmt.Errorf("keep the secret %q: %w: an account has at most %d", secret.Name, ErrTooMany, maxSecrets)
 	}
 	secret.Changed = time.Now().UTC()
-	plain, err := json.Marshal(secret)
+	closed, err := sealJSON(s.seal, key, secret)
 	if err == nil {
-		_, err = s.store.Put(ctx, Write{Key: key, Value: s.seal.Close(key, plain), Durable: true})
+		_, err = s.store.Put(ctx, Write{Key: key, Value: closed, Durable: true})
 	}
 	s.changed(ctx, account)
 	if err != nil {
@@ -150,6 +163,9 @@ func (s *Secrets) changed(ctx context.Context, account string) {
 	}
 	s.forget()
 }
+
+// Forget reads all secrets from the store again: what could not be opened before may be now.
+func (s *Secrets) Forget() { s.forget() }
 
 func (s *Secrets) forget() {
 	s.mu.Lock()

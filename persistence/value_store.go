@@ -106,7 +106,10 @@ func (s *ValueStore) Change(ctx context.Context, it Item) (*ValueChange, error) 
 	}
 	value := it.Value
 	if s.seal != nil {
-		value = s.seal.Close(it.Key, value)
+		var err error
+		if value, err = s.seal.Close(it.Key, value); err != nil {
+			return nil, err
+		}
 	}
 	var file string
 	record := Inline(value)

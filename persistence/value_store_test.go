@@ -33,10 +33,10 @@ func TestValuesOfAnySizeAreKept(t *testing.T) {
 		// Each value replaces the last one, with its file.
 		for _, size := range []int{0, 1, maxInline + 1, 2 * maxInline, 10} {
 			value := bytes.Repeat([]byte{'x'}, size)
-			if err := s.Put(ctx, Item{Key: "k", Value: value, Durable: true}); err != nil {
+			if err := s.Put(ctx, Item{Key: "state/k", Value: value, Durable: true}); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := s.Get(ctx, "k"); err != nil || !bytes.Equal(got, value) {
+			if got, err := s.Get(ctx, "state/k"); err != nil || !bytes.Equal(got, value) {
 				t.Errorf("%d bytes come back as %d, %v", size, len(got), err)
 			}
 			want := 0
@@ -47,13 +47,13 @@ func TestValuesOfAnySizeAreKept(t *testing.T) {
 				t.Errorf("%d bytes: %d files, want %d", size, len(files.blobs), want)
 			}
 		}
-		if err := s.Put(ctx, Item{Key: "k", Value: make([]byte, 1<<20)}); err != nil {
+		if err := s.Put(ctx, Item{Key: "state/k", Value: make([]byte, 1<<20)}); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(s.Delete(ctx, "k", true), s.Delete(ctx, "k", true)); err != nil {
+		if err := errors.Join(s.Delete(ctx, "state/k", true), s.Delete(ctx, "state/k", true)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Get(ctx, "k"); !errors.Is(err, ErrNotFound) || len(files.blobs) != 0 {
+		if _, err := s.Get(ctx, "state/k"); !errors.Is(err, ErrNotFound) || len(files.blobs) != 0 {
 			t.Errorf("deleted: %v, %d files are left", err, len(files.blobs))
 		}
 	}
@@ -64,17 +64,17 @@ func TestValuesAreSealed(t *testing.T) {
 	store, files, plain, sealed := openValueStores(t)
 	secret := []byte("the cookie")
 	for _, value := range [][]byte{secret, bytes.Repeat(secret, maxInline)} {
-		if err := sealed.Put(ctx, Item{Key: "k", Value: value}); err != nil {
+		if err := sealed.Put(ctx, Item{Key: "state/k", Value: value}); err != nil {
 			t.Fatal(err)
 		}
-		raw, err := plain.Get(ctx, "k")
+		raw, err := plain.Get(ctx, "state/k")
 		if err != nil || bytes.Contains(raw, secret) {
 			t.Errorf("readable without the key (%v)", err)
 		}
-		if err := plain.Put(ctx, Item{Key: "other", Value: raw}); err != nil {
+		if err := plain.Put(ctx, Item{Key: "state/other", Value: raw}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := sealed.Get(ctx, "other"); !errors.Is(err, ErrSealed) {
+		if _, err := sealed.Get(ctx, "state/other"); !errors.Is(err, ErrSealed) {
 			t.Errorf("opened under another key: %v", err)
 		}
 	}
@@ -85,7 +85,7 @@ func TestValuesAreSealed(t *testing.T) {
 		t.Error("a record that holds no value was read")
 	}
 	clear(files.blobs)
-	if _, err := sealed.Get(ctx, "k"); !errors.Is(err, ErrNotFound) {
+	if _, err := sealed.Get(ctx, "state/k"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a value whose file is gone: %v", err)
 	}
 }
@@ -94,7 +94,7 @@ func TestValuesLeaveNoFileBehind(t *testing.T) {
 	ctx := context.Background()
 	store, files, _, _ := openValueStores(t)
 	s := NewValueStore(failing{store}, files)
-	if err := s.Put(ctx, Item{Key: "k", Value: make([]byte, 1<<20)}); !errors.Is(err, ErrFull) {
+	if err := s.Put(ctx, Item{Key: "state/k", Value: make([]byte, 1<<20)}); !errors.Is(err, ErrFull) {
 		t.Errorf("err %v", err)
 	}
 	if len(files.blobs) != 0 {
@@ -106,7 +106,7 @@ func TestMemoryFiles(t *testing.T) {
 	ctx := context.Background()
 	f := NewMemoryFiles()
 	soon := time.Now().Add(time.Hour)
-	b, err := f.Put(ctx, Blob{Label: "a", Expires: soon}, bytes.NewReader([]byte("hello")))
+	b, err := f.Put(ctx, Blob{Label: "state/a", Expires: soon}, bytes.NewReader([]byte("hello")))
 	if err != nil || b.Size != 5 || len(b.ID) != 32 || b.Created.IsZero() {
 		t.Fatalf("%+v, %v", b, err)
 	}

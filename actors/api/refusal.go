@@ -66,6 +66,7 @@ var refusals = map[engine.Code]struct {
 	engine.CodeStorageQuota:        {"The account keeps as many files as its plan allows: they make room as they expire, and uploads as their tasks end", time.Minute},
 	engine.CodeStorageFull:         {"The service has too little space on its disk to write anything down", full},
 	engine.CodeStorageUnwritable:   {"The service's data folder takes no new files, so nothing can be written down", full},
+	engine.CodeUnreadable:          {"A record cannot be opened with the service's key: it was sealed with another one", 0},
 	engine.CodeWorkerLost:          {"The node that plays the task does not answer", 0},
 	engine.CodeNoQuorum:            {"The cluster has no majority now", 2 * soon},
 	engine.CodeCancelled:           {"The task was cancelled before it began", 0},
@@ -106,6 +107,8 @@ func RefusalFor(err error) *Refusal {
 		return Refuse(engine.CodeStorageUnwritable, "the disk has failed, and the service has to be started again")
 	case errors.Is(err, persistence.ErrUnwritable):
 		return Refuse(engine.CodeStorageUnwritable, "")
+	case errors.Is(err, persistence.ErrSealed):
+		return Refuse(engine.CodeUnreadable, "")
 	case errors.Is(err, persistence.ErrNoQuorum):
 		return Refuse(engine.CodeNoQuorum, "")
 	}

@@ -74,6 +74,7 @@ var errDown = errors.New("connection refused")
 type bed struct {
 	t     *testing.T
 	store persistence.Store
+	seal  *persistence.Seal
 	net   *network
 	disk  *records.Store
 	wall  clock.Clock
@@ -84,6 +85,7 @@ func inBubble(t *testing.T, f func(*bed)) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &bed{t: t, store: persistence.NewMemory(), net: &network{answer: always(204)}}
 		seal, err := persistence.NewSeal(make([]byte, 32))
+		b.seal = seal
 		if err != nil {
 			t.Fatal(err)
 		}

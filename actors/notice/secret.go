@@ -30,24 +30,26 @@ func newSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(b)
 }
 
-// secret reads what signs the notices of an account, and makes it where there is none.
+// secret reads what signs the notices of an account, and makes it where there is none. One
+// that cannot be opened stays: receivers know no other, and the key may come back.
 func (m *Notices) secret(ctx context.Context, account string) (records.NoticeSecret, error) {
 	s, err := m.cfg.Records.Notices().Secret(ctx, account)
-	if !errors.Is(err, persistence.ErrNotFound) && !errors.Is(err, persistence.ErrSealed) {
+	if !errors.Is(err, persistence.ErrNotFound) {
 		return s, err
 	}
 	return m.changeSecret(ctx, account, false)
 }
 
-// changeSecret makes a secret where there is none, or with rotate another one. Of several
-// nodes that do so at once, each finds what the others have written.
+// changeSecret makes a secret where there is none, or with rotate another one, also in the
+// place of one that cannot be opened. Of several nodes that do so at once, each finds what
+// the others have written.
 func (m *Notices) changeSecret(ctx context.Context, account string, rotate bool) (records.NoticeSecret, error) {
 	disk := m.cfg.Records.Notices()
 	for {
 		s, revision, err := disk.SecretAt(ctx, account)
-		none := errors.Is(err, persistence.ErrNotFound) || errors.Is(err, persistence.ErrSealed)
+		none, lost := errors.Is(err, persistence.ErrNotFound), rotate && errors.Is(err, persistence.ErrSealed)
 		switch {
-		case none:
+		case none || lost:
 			s = records.NoticeSecret{Current: newSecret()}
 		case err != nil || !rotate:
 			return s, err
@@ -76,11 +78,7 @@ func (m *Notices) Secret(ctx context.Context, r *api.NoticeSecret) (*api.NoticeS
 }
 
 // sign adds the headers of Standard Webhooks.
-func (m *Notices) sign(ctx context.Context, a *account, id string, body []byte, to http.Header) error {
-	s, err := m.secret(ctx, a.id)
-	if err != nil {
-		return fmt.Errorf("read the secret of notices: %w", err)
-	}
+func sign(s records.NoticeSecret, id string, body []byte, to http.Header) error {
 	now := time.Now()
 	all := []string{s.Current}
 	if s.Previous != "" && now.Before(s.Until) {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"troupe/actors/api"
@@ -20,6 +21,8 @@ import (
 const (
 	// writeAgain is how long after a failed write an attempt is written again.
 	writeAgain = 5 * time.Second
+	// unsignedAgain is how long after a secret could not be opened it is read again.
+	unsignedAgain = time.Minute
 	// keptTries is how many attempts the record of a notice has.
 	keptTries = 20
 	// maxRetryAfter bounds how long a receiver may ask to be left alone.
@@ -59,7 +62,15 @@ func (m *Notices) send(l *line, e *entry) {
 		m.logError(a, err, n, "notice not read")
 		return
 	}
-	try, after := m.attempt(a, n)
+	secret, err := m.secret(a.ctx, a.id)
+	if err != nil { // that is not the receiver's fault: this is no attempt
+		if errors.Is(err, persistence.ErrSealed) {
+			again = time.Now().Add(unsignedAgain)
+		}
+		m.logError(a, err, n, "notice not signed: the secret of its account cannot be read")
+		return
+	}
+	try, after := m.attempt(a, n, secret)
 	if a.ctx.Err() != nil { // the node ends, or the account is removed
 		return
 	}
@@ -119,7 +130,7 @@ func (m *Notices) next(n records.Notice, after time.Duration) time.Time {
 }
 
 // attempt sends a notice once. After is how long its receiver wants to be left alone.
-func (m *Notices) attempt(a *account, n records.Notice) (try api.NoticeTry, after time.Duration) {
+func (m *Notices) attempt(a *account, n records.Notice, secret records.NoticeSecret) (try api.NoticeTry, after time.Duration) {
 	began := time.Now()
 	try.At = began
 	defer func() { try.Took = time.Since(began) }()
@@ -127,7 +138,7 @@ func (m *Notices) attempt(a *account, n records.Notice) (try api.NoticeTry, afte
 	if err == nil {
 		ctx, cancel := context.WithTimeout(a.ctx, m.cfg.Timeout)
 		defer cancel()
-		try.Status, after, err = m.post(ctx, a, n, body)
+		try.Status, after, err = m.post(ctx, n, secret, body)
 	}
 	switch {
 	case err != nil:
@@ -155,14 +166,14 @@ func (m *Notices) why(err error) string {
 	return text[:min(len(text), most)]
 }
 
-func (m *Notices) post(ctx context.Context, a *account, n records.Notice, body []byte) (status int, after time.Duration, err error) {
+func (m *Notices) post(ctx context.Context, n records.Notice, secret records.NoticeSecret, body []byte) (status int, after time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.URL, bytes.NewReader(body))
 	if err != nil {
 		return 0, 0, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", userAgent)
-	if err := m.sign(ctx, a, n.ID, body, r.Header); err != nil {
+	if err := sign(secret, n.ID, body, r.Header); err != nil {
 		return 0, 0, err
 	}
 	resp, err := m.client.Do(r)
@@ -172,9 +183,24 @@ func (m *Notices) post(ctx context.Context, a *account, n records.Notice, body [
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 4<<10)) // so that the connection can be used again
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable {
-		if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
-			after = time.Duration(min(s, int(maxRetryAfter/time.Second))) * time.Second
-		}
+		after = retryAfter(resp.Header, time.Now())
 	}
 	return resp.StatusCode, after, nil
+}
+
+// retryAfter is how long a receiver wants to be left alone, which it says in seconds or as
+// a date. A date counts from the receiver's own clock, where it tells that.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	said := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseUint(said, 10, 64); err == nil {
+		return time.Duration(min(s, uint64(maxRetryAfter/time.Second))) * time.Second
+	}
+	at, err := http.ParseTime(said)
+	if err != nil {
+		return 0
+	}
+	if theirs, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = theirs
+	}
+	return min(max(at.Sub(now), 0), maxRetryAfter)
 }

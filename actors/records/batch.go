@@ -13,6 +13,7 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/sealed"
 )
 
 // Batch is the record of a batch. Its items have records of their own.
@@ -83,6 +84,11 @@ const (
 	batchFailPrefix  = "batchfail/"
 	batchPartPrefix  = "batchpart/"
 	batchAtPrefix    = "batchat/"
+)
+
+var (
+	_ = sealed.Register(sealed.Kind{Prefix: BatchPrefix, Holds: "batches"})
+	_ = sealed.Register(sealed.Kind{Prefix: batchItemPrefix, Holds: "items of batches"})
 )
 
 // Batches are the batches on the disk.

@@ -13,6 +13,7 @@ import (
 
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/sealed"
 )
 
 // Endpoint is a receiver that an account has named for all its tasks and batches.
@@ -42,6 +43,12 @@ const (
 	EndpointPrefix      = "noticepoint/"
 	EndpointStatePrefix = "noticeurl/"
 	NoticeSecretPrefix  = "noticekey/"
+)
+
+var (
+	_ = sealed.Register(sealed.Kind{Prefix: EndpointPrefix, Holds: "endpoints of notices"})
+	_ = sealed.Register(sealed.Kind{Prefix: EndpointStatePrefix, Holds: "states of failing receivers"})
+	_ = sealed.Register(sealed.Kind{Prefix: NoticeSecretPrefix, Holds: "secrets that sign notices"})
 )
 
 // endpointStateKept is how long the state of a failing receiver is kept. That of one that

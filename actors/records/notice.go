@@ -17,6 +17,7 @@ import (
 	"troupe/actors/outcome"
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/sealed"
 )
 
 // Notice is the record of a notice: of one that is to be delivered, or of what became
@@ -82,6 +83,11 @@ const (
 	NoticeLogPrefix = "noticelog/"
 )
 
+var (
+	_ = sealed.Register(sealed.Kind{Prefix: NoticePrefix, Holds: "notices that wait"})
+	_ = sealed.Register(sealed.Kind{Prefix: NoticeLogPrefix, Holds: "notices in the log"})
+)
+
 // noticeID is the identifier of a notice. It is the same whenever the same end is
 // written, so that receivers know one that comes twice.
 func noticeID(from time.Time, about, url string) string {
@@ -121,15 +127,20 @@ func (r *Store) SealNotify(task string, all []engine.Notify) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the receivers of %s: %w", task, err)
 	}
-	return r.seal.Close(TaskPrefix+task, b), nil
+	return r.seal.Close(TaskPrefix+task, b)
 }
 
 // receivers are those that a task names: in its record, or, where it has not begun, in
 // that of the queue.
-func (r *Store) receivers(t Task, q *Queued) (all []engine.Notify, err error) {
+func (r *Store) receivers(ctx context.Context, t Task, q *Queued) (all []engine.Notify, err error) {
 	switch {
 	case t.Notify != nil:
 		b, err := r.seal.Open(TaskPrefix+t.ID, t.Notify)
+		if errors.Is(err, persistence.ErrSealed) { // the record was sealed again after it was read
+			if now, _, no := r.taskAt(ctx, t.ID); no == nil && now.Notify != nil && !bytes.Equal(now.Notify, t.Notify) {
+				b, err = r.seal.Open(TaskPrefix+t.ID, now.Notify)
+			}
+		}
 		if err == nil {
 			err = json.Unmarshal(b, &all)
 		}
@@ -157,7 +168,7 @@ func (r *Store) announce(ctx context.Context, t Task, q *Queued, out *engine.Out
 // noticesOf makes the notices of the end of a task. Without an outcome it is read where it is
 // needed. Late leaves out the endpoints that were named after the end.
 func (r *Store) noticesOf(ctx context.Context, t Task, q *Queued, out *engine.Outcome, code engine.Code, late bool) (list []Notice, err error) {
-	own, err := r.receivers(t, q)
+	own, err := r.receivers(ctx, t, q)
 	if err != nil { // the key is lost, or a later version has written it: the task has ended all the same
 		r.log.Error().Err(err).Str("task", t.ID).Msg("receivers of a task not read: they get no notice")
 	}

@@ -11,6 +11,7 @@ import (
 	"troupe/actors/backlog"
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/sealed"
 )
 
 // Queued is the record of a task in the queue. It is there until the task has ended,
@@ -93,6 +94,11 @@ type TaskQueue struct {
 const (
 	EndedPrefix = "ended/"
 	DeadPrefix  = "dead/"
+)
+
+var (
+	_ = sealed.Register(sealed.Kind{Prefix: backlog.Prefix, Holds: "queued tasks"})
+	_ = sealed.Register(sealed.Kind{Prefix: DeadPrefix, Holds: "failed tasks of the queue"})
 )
 
 // Ended is an entry of the list of ended tasks.

@@ -69,6 +69,15 @@ func (u Queue) Claim(ctx context.Context, t Task, over uint64) (revision uint64,
 
 // Unclaim undoes a [Queue.Claim], whether it has succeeded or not: the task has not begun.
 func (u Queue) Unclaim(ctx context.Context, t Task) error {
+	for {
+		err := u.unclaim(ctx, t)
+		if !errors.Is(err, persistence.ErrConflict) { // else somebody has decided, or sealed it again
+			return err
+		}
+	}
+}
+
+func (u Queue) unclaim(ctx context.Context, t Task) error {
 	now, revision, err := u.r.taskAt(ctx, t.ID)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):
@@ -86,9 +95,6 @@ func (u Queue) Unclaim(ctx context.Context, t Task) error {
 		waits.Turn = 0
 		t.Queue = &waits
 		_, err = u.r.putTask(ctx, t, &revision, true)
-	}
-	if errors.Is(err, persistence.ErrConflict) { // somebody else has decided
-		return nil
 	}
 	return err
 }
@@ -141,7 +147,7 @@ func (u Queue) endedBefore(ctx context.Context, id string, over uint64) (*api.Po
 		return nil, persistence.ErrConflict
 	case err != nil:
 		return nil, err
-	case revision == over:
+	case revision == over || now.Resealed == over && over != 0:
 		return nil, nil
 	case now.Status == api.TaskPending:
 		return nil, persistence.ErrConflict

@@ -14,6 +14,7 @@ import (
 	"troupe/actors/outcome"
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/sealed"
 )
 
 // Schedule is the record of a schedule: what it does when.
@@ -72,6 +73,8 @@ const (
 	ScheduleStatePrefix = "scheduleat/"
 	scheduleRunPrefix   = "schedulerun/"
 )
+
+var _ = sealed.Register(sealed.Kind{Prefix: SchedulePrefix, Holds: "schedules"})
 
 // ScheduleKey is where the record of a schedule is.
 func ScheduleKey(account, id string) string { return SchedulePrefix + account + "/" + id }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/engine"
+	"troupe/persistence/sealed"
 )
 
 // The keys of sessions, and of their states, begin so.
@@ -14,6 +15,8 @@ const (
 	SessionPrefix = "session/"
 	StatePrefix   = "session-state/"
 )
+
+var _ = sealed.Register(sealed.Kind{Prefix: StatePrefix, Holds: "saved sessions"})
 
 // maxSessionID bounds the identifiers that are looked up: no session has a longer one.
 const maxSessionID = 64

@@ -11,6 +11,7 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/sealed"
 )
 
 // TaskRetention is how long an asynchronous task is kept after its end.
@@ -34,6 +35,9 @@ type Task struct {
 	Queue *TaskQueue `json:"queue,omitempty"`
 	// Notify are the receivers of its end, as [Store.SealNotify] writes them.
 	Notify []byte `json:"notify,omitempty"`
+	// Resealed is the revision that this one is the same as, sealed with another key: see
+	// [persistence.ResealedFrom]. Whoever has written that one may go on.
+	Resealed uint64 `json:"resealed,omitempty"`
 }
 
 // The keys of tasks, and of their outcomes, begin so.
@@ -41,6 +45,8 @@ const (
 	TaskPrefix    = "task/"
 	OutcomePrefix = "outcome/"
 )
+
+var _ = sealed.Register(sealed.Kind{Prefix: TaskPrefix, Form: sealed.Field, Field: "notify", Holds: "receivers of tasks"})
 
 // maxTaskID bounds the identifiers that are looked up: no task has a longer one.
 const maxTaskID = 64
@@ -95,6 +101,20 @@ func (r *Store) PutTask(ctx context.Context, t Task, over *uint64) (revision uin
 }
 
 func (r *Store) putTask(ctx context.Context, t Task, over *uint64, durable bool) (revision uint64, err error) {
+	revision, err = r.putTaskOver(ctx, t, over, durable)
+	if errors.Is(err, persistence.ErrConflict) && over != nil && *over != 0 {
+		if now, resealed, no := r.taskAt(ctx, t.ID); no == nil && now.Resealed == *over {
+			if t.Notify != nil {
+				t.Notify = now.Notify
+			}
+			revision, err = r.putTaskOver(ctx, t, &resealed, durable)
+		}
+	}
+	return revision, err
+}
+
+func (r *Store) putTaskOver(ctx context.Context, t Task, over *uint64, durable bool) (revision uint64, err error) {
+	t.Resealed = 0
 	b, err := json.Marshal(t)
 	if err == nil {
 		revision, err = r.Store.Put(ctx, persistence.Write{Key: TaskPrefix + t.ID, Value: b, Expires: t.storedUntil(), If: over, Durable: durable})

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"troupe/actors"
 	"troupe/http/admin"
 	"troupe/persistence"
 )
@@ -84,6 +83,9 @@ func (c *clusterSecretReload) Run(w *environment) error {
 		}
 		if done.Lost > 0 {
 			fmt.Fprintf(out, "Records that no secret in the file opens: %d. They were sealed with a secret of an earlier time.\n", done.Lost)
+			for _, c := range done.Unreadable {
+				fmt.Fprintf(out, "  %s  %d\n", c.Prefix, c.Count)
+			}
 		}
 		for _, address := range done.Silent {
 			fmt.Fprintf(out, "%s did not answer: give its node the same file before it starts.\n", address)
@@ -132,9 +134,14 @@ func (n *nodeSecrets) ReloadSecrets(ctx context.Context, drop bool) (r admin.Nod
 	if err := change.Use(); err != nil {
 		return r, err
 	}
-	sealed, err := n.reseal(ctx)
-	if r.Resealed, r.Lost = sealed.Records, sealed.Lost; err != nil {
-		return r, fmt.Errorf("%w. Some records are not sealed with the new secret: keep the old one in the file, and run the command again", errors.Join(err, change.Undrop()))
+	sealed, err := n.reseal(ctx, len(r.Dropped) > 0)
+	r.Resealed = sealed.Records
+	for _, c := range sealed.Lost {
+		r.Lost += c.Count
+		r.Unreadable = append(r.Unreadable, admin.PrefixCount(c))
+	}
+	if err != nil {
+		return r, fmt.Errorf("%w. Keep the old secret in the file, and run the command again", errors.Join(err, change.Undrop()))
 	}
 	if len(r.Dropped) > 0 {
 		if err := n.use(n.s.member.Keys("seal")); err != nil {
@@ -156,17 +163,30 @@ func (n *nodeSecrets) use(keys [][]byte, err error) error {
 	return n.seal.Use(keys[0], keys[1:]...)
 }
 
-// reseal seals all records with the first secret.
-func (n *nodeSecrets) reseal(ctx context.Context) (persistence.Resealed, error) {
-	done, err := n.s.secrets.Reseal(ctx)
+// reseal seals all records with the first secret. With drop it also makes sure that no
+// record needs another one.
+func (n *nodeSecrets) reseal(ctx context.Context, drop bool) (persistence.Resealed, error) {
+	all := persistence.SealedRecords{Store: n.s.store, Files: n.s.files, Seal: n.seal}
+	done, err := all.Reseal(ctx)
+	n.s.secrets.Forget()
 	if err != nil {
-		return done, err
+		return done, fmt.Errorf("%w. Some records are not sealed with the new secret", err)
 	}
-	profiles, err := persistence.NewProfiles(n.s.store, n.seal).Reseal(ctx)
-	if done.Add(profiles); err != nil {
-		return done, err
+	if !drop {
+		return done, nil
 	}
-	others, err := actors.Reseal(ctx, actors.Config{Store: n.s.store, Files: n.s.files, Seal: n.seal, Node: n.s.Cluster.Node, Log: n.s.log})
-	done.Add(others)
+	old, err := all.OnlyOld(ctx)
+	if err == nil && len(old) > 0 {
+		err = fmt.Errorf("only the old secret opens %s", byPrefix(old))
+	}
 	return done, err
+}
+
+// byPrefix names records by the prefix of their keys.
+func byPrefix(all []persistence.PrefixCount) string {
+	var parts []string
+	for _, c := range all {
+		parts = append(parts, fmt.Sprintf("%d under %s", c.Count, c.Prefix))
+	}
+	return "records: " + strings.Join(parts, ", ")
 }

@@ -23,7 +23,7 @@ func (e dataError) Unwrap() error { return e.error }
 // resets give up what cannot be used, as flags.
 type resets struct {
 	Store bool `help:"Move the store aside and start with an empty one, without accounts and tokens. A node of a cluster fetches its copy from the others. For one start only." env:"-"`
-	Key   bool `help:"Create a new sealing key. Secrets and saved sessions are lost. For one start only." env:"-"`
+	Key   bool `help:"Create a new sealing key. All that was sealed is lost: secrets, profiles, schedules, batches, queued tasks, saved sessions, notices. For one start only." env:"-"`
 }
 
 // store moves the store aside where that is wanted.
@@ -65,9 +65,6 @@ func (r resets) key(s *service) error {
 	return nil
 }
 
-// sealed are the records that are sealed.
-var sealed = []string{"secret/", "session/"}
-
 // openDisk opens the store of a data folder. The returned function closes it.
 func openDisk(data string, log zerolog.Logger) (*persistence.Badger, func() error, error) {
 	if err := persistence.CheckCopied(storeIn(data)); err != nil {
@@ -104,7 +101,7 @@ func used(dir string, closes func() error, log zerolog.Logger) (func() error, er
 
 // openKey opens the key of a data folder's store.
 func openKey(data string, store persistence.Store) (*persistence.Seal, error) {
-	seal, err := persistence.OpenSealOf(context.Background(), keyIn(data), store, sealed...)
+	seal, err := persistence.OpenSealOf(context.Background(), keyIn(data), store)
 	return seal, explained(data, err)
 }
 
@@ -137,7 +134,7 @@ func explained(data string, err error) error {
 		return dataError{err, "Nothing was changed. Install that version again, or restore a backup of this one: troupe store restore PLACE --data " + at + "\n"}
 	case errors.Is(err, persistence.ErrNoKey), errors.Is(err, persistence.ErrOtherKey):
 		return dataError{err, "Nothing was changed. Put the key of this store back as " + quote(keyIn(data)) + ". If it is gone,\n" +
-			"  troupe serve --reset-key --data " + at + "\n      creates a new one; only secrets and saved sessions are lost\n"}
+			"  troupe serve --reset-key --data " + at + "\n      creates a new one. All that was sealed is lost: secrets, profiles, saved sessions, schedules,\n      batches, queued tasks, notices, endpoints and the secrets that sign notices\n"}
 	case errors.Is(err, os.ErrPermission):
 		return dataError{err, "Run it as the user who owns the files, or change their owner: chown -R USER " + at + "\n"}
 	}

@@ -55,8 +55,16 @@ type NodeSecretsReloaded struct {
 	Added    []string `json:"added,omitempty"`
 	Dropped  []string `json:"dropped,omitempty"`
 	Resealed int      `json:"resealed"`
-	Lost     int      `json:"lost,omitempty"`   // sealed records that no secret opens
-	Silent   []string `json:"silent,omitempty"` // addresses of nodes that did not answer
+	Lost     int      `json:"lost,omitempty"` // sealed records that no secret opens
+	// Unreadable counts them by the prefixes of their keys.
+	Unreadable []PrefixCount `json:"unreadable,omitempty"`
+	Silent     []string      `json:"silent,omitempty"` // addresses of nodes that did not answer
+}
+
+// PrefixCount counts records by the prefix of their keys.
+type PrefixCount struct {
+	Prefix string `json:"prefix"`
+	Count  int    `json:"count"`
 }
 
 func (ReloadNodeSecrets) path() string { return "/cluster/secret/reload" }

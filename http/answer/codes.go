@@ -83,6 +83,7 @@ var table = []CodeInfo{
 	{engine.CodeStorageQuota, 429, true, time.Minute, "The account has as many files as its plan allows: files expire, and uploads are deleted when their tasks end"},
 	{CodeHeadersTooLarge, 431, false, 0, "The request's headers are too large"},
 	{engine.CodeInternal, 500, false, 0, "The service failed; find the reason in its log by this request's X-Request-Id"},
+	{engine.CodeUnreadable, 500, false, 0, "A record cannot be opened with the service's key: the operator can put the old key back"},
 	{engine.CodeQueueUnavailable, 501, false, 0, "The task cannot be queued here: send it without `queue`"},
 	{engine.CodeNoticesUnavailable, 501, false, 0, "Nothing sends notices here: send the task without `notify`"},
 	{engine.CodeDraining, 503, true, 5 * time.Second, "The service accepts no new tasks: it is drained or stopping"},

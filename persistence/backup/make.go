@@ -140,7 +140,9 @@ func begin(ctx context.Context, s *Source, to Place, full bool) (*making, error)
 		}
 	}
 	if s.Seal != nil {
-		b.m.Key = s.Seal.Close(purpose(b.m.Name), []byte(sealedText))
+		if b.m.Key, err = s.Seal.Close(purpose(b.m.Name), []byte(sealedText)); err != nil {
+			return nil, err
+		}
 	}
 	return b, nil
 }

@@ -72,8 +72,9 @@ const (
 	maxManifest  = 1 << 20
 )
 
-// purpose is what the text of a manifest is sealed for.
-func purpose(name string) string { return "backup/" + name }
+// purpose is what the text of a manifest is sealed for: a mark of the key, like the one in
+// the store.
+func purpose(name string) string { return "seal/backup/" + name }
 
 const sealedText = "troupe"
 
