@@ -20,6 +20,8 @@ type (
 	profileList struct {
 		Success  bool            `json:"success"`
 		Profiles []listedProfile `json:"profiles"`
+		// Unreadable are the names of profiles that the service's key does not open.
+		Unreadable []string `json:"unreadable,omitempty"`
 	}
 	profileStored struct {
 		Success bool           `json:"success"`
@@ -45,7 +47,7 @@ func (s *Server) listProfiles(ctx *fasthttp.RequestCtx, account persistence.Acco
 	if s.cfg.Profiles == nil {
 		return answer.Refuse(engine.CodeNotFound)
 	}
-	all, err := s.cfg.Profiles.List(s.base, account.ID)
+	all, unreadable, err := s.cfg.Profiles.List(s.base, account.ID)
 	if err != nil {
 		return s.faults.Refuse(ctx, "list profiles", err)
 	}
@@ -53,7 +55,7 @@ func (s *Server) listProfiles(ctx *fasthttp.RequestCtx, account persistence.Acco
 	if err != nil {
 		return s.faults.Refuse(ctx, "list profiles", err)
 	}
-	list := profileList{true, make([]listedProfile, 0, len(all))}
+	list := profileList{true, make([]listedProfile, 0, len(all)), unreadable}
 	for _, p := range all {
 		list.Profiles = append(list.Profiles, listedProfile{answer.OfProfile(p), writers[p.Name]})
 	}

@@ -41,6 +41,8 @@ type (
 	scheduleList struct {
 		Success   bool               `json:"success"`
 		Schedules []*answer.Schedule `json:"schedules"`
+		// Unreadable are the identifiers of schedules that the service's key does not open.
+		Unreadable []string `json:"unreadable,omitempty"`
 	}
 	scheduleRemoved struct {
 		Success    bool   `json:"success"`
@@ -333,7 +335,7 @@ func (s *Server) listSchedules(ctx *fasthttp.RequestCtx, account persistence.Acc
 	if no != nil {
 		return no
 	}
-	list := scheduleList{Success: true, Schedules: make([]*answer.Schedule, len(l.Schedules))}
+	list := scheduleList{Success: true, Schedules: make([]*answer.Schedule, len(l.Schedules)), Unreadable: l.Unreadable}
 	for i := range l.Schedules {
 		list.Schedules[i] = answer.OfSchedule(&l.Schedules[i], false)
 	}

@@ -35,6 +35,20 @@ type ProfileWriter struct {
 // Lock gives a task the right to save a profile, or returns [ErrProfileBusy]. The
 // profile need not be there.
 func (p *Profiles) Lock(ctx context.Context, account, name, task string) (*ProfileWriter, error) {
+	w, err := p.lock(ctx, account, name, task)
+	if err != nil {
+		return nil, err
+	}
+	w.profile, w.revision, err = p.read(ctx, account, name)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// lock gives the right without a look at the profile.
+func (p *Profiles) lock(ctx context.Context, account, name, task string) (*ProfileWriter, error) {
 	value, err := json.Marshal(profileWriter{task})
 	if err != nil {
 		return nil, err
@@ -50,11 +64,6 @@ func (p *Profiles) Lock(ctx context.Context, account, name, task string) (*Profi
 	w := &ProfileWriter{of: p, account: account, name: name, key: key, value: value, held: make(chan uint64, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	w.held <- held
 	go w.renew()
-	w.profile, w.revision, err = p.read(ctx, account, name)
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		w.Close()
-		return nil, err
-	}
 	return w, nil
 }
 

@@ -124,21 +124,27 @@ func (p *Profiles) open(r Record) (out Profile, err error) {
 	return out, nil
 }
 
-// List returns the descriptions of an account's profiles, by name.
-func (p *Profiles) List(ctx context.Context, account string) ([]Profile, error) {
-	records, err := p.store.List(ctx, profilePrefix+account+"/")
+// List returns the descriptions of an account's profiles, by name, and the names of those
+// that the key does not open.
+func (p *Profiles) List(ctx context.Context, account string) (all []Profile, unreadable []string, err error) {
+	prefix := profilePrefix + account + "/"
+	records, err := p.store.List(ctx, prefix)
 	if err != nil {
-		return nil, fmt.Errorf("list profiles: %w", err)
+		return nil, nil, fmt.Errorf("list profiles: %w", err)
 	}
-	all := make([]Profile, 0, len(records))
+	all = make([]Profile, 0, len(records))
 	for _, r := range records {
 		one, err := p.open(r)
-		if err != nil {
-			return nil, err
+		switch {
+		case errors.Is(err, ErrSealed):
+			unreadable = append(unreadable, strings.TrimPrefix(r.Key, prefix))
+		case err != nil:
+			return nil, nil, err
+		default:
+			all = append(all, one)
 		}
-		all = append(all, one)
 	}
-	return all, nil
+	return all, unreadable, nil
 }
 
 // State returns a version of a profile, or the newest one for 0. One that is not kept is
@@ -198,7 +204,7 @@ func (p *Profiles) Remove(ctx context.Context, account, name string) error {
 	if _, err := p.store.Get(ctx, profileKey(account, name)); err != nil {
 		return err
 	}
-	w, err := p.Lock(ctx, account, name, "removal")
+	w, err := p.lock(ctx, account, name, "removal") // it may be one that cannot be read
 	if err != nil {
 		return err
 	}
@@ -215,11 +221,11 @@ func (p *Profiles) Remove(ctx context.Context, account, name string) error {
 
 // room refuses a version that the account has no room for.
 func (p *Profiles) room(ctx context.Context, account, name string, size int) error {
-	all, err := p.List(ctx, account)
+	all, unreadable, err := p.List(ctx, account)
 	if err != nil {
 		return err
 	}
-	others := 0
+	others := len(unreadable)
 	for _, of := range all {
 		versions := of.Versions
 		if of.Name == name {

@@ -23,6 +23,7 @@ const sealCheck = "seal/check"
 
 // SealCheck is the key of the record that says which key a store is used with.
 const SealCheck = sealCheck
+
 var _ = sealed.Register(sealed.Kind{Prefix: "seal/", Form: sealed.Whole, Holds: "marks of the key"})
 
 // OpenSealOf opens the key of a store, and makes one only where nothing in the

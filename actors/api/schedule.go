@@ -148,6 +148,8 @@ type ListSchedules struct {
 type SchedulesListed struct {
 	Schedules []Schedule `json:"Schedules"`
 	Refusal   *Refusal   `json:"Refusal"`
+	// Unreadable are the identifiers of those that the service's key does not open.
+	Unreadable []string `json:"Unreadable,omitempty"`
 }
 
 func (*PutSchedule) reply(*Scheduled)         {}

@@ -215,7 +215,7 @@ func (m *Schedules) Change(ctx context.Context, r *api.ChangeSchedule) (*api.Sch
 	if errors.Is(err, persistence.ErrNotFound) {
 		return refused(notFound(r.ID)), nil
 	}
-	if err != nil {
+	if err != nil && !(r.Change == api.ScheduleRemove && errors.Is(err, persistence.ErrSealed)) {
 		return nil, fmt.Errorf("read a schedule: %w", err)
 	}
 	switch r.Change {
@@ -356,6 +356,10 @@ func (m *Schedules) List(ctx context.Context, r *api.ListSchedules) (*api.Schedu
 	x := &api.SchedulesListed{}
 	for _, id := range ids {
 		one, err := m.get(ctx, r.Account.ID, id, 1)
+		if errors.Is(err, persistence.ErrSealed) { // the others are no worse for it
+			x.Unreadable = append(x.Unreadable, id)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -363,6 +367,7 @@ func (m *Schedules) List(ctx context.Context, r *api.ListSchedules) (*api.Schedu
 			x.Schedules = append(x.Schedules, *one.Schedule)
 		}
 	}
+	slices.Sort(x.Unreadable)
 	slices.SortFunc(x.Schedules, func(a, b api.Schedule) int {
 		if c := strings.Compare(a.Spec.Name, b.Spec.Name); c != 0 {
 			return c

@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -329,4 +330,33 @@ func (s *stopping) Watch(ctx context.Context, prefix string) (<-chan persistence
 		s.stop()
 	}
 	return s.Store.Watch(ctx, prefix)
+}
+
+// TestUnreadableSchedules: a schedule that the key does not open is named in the list, which
+// fails no more, and can be removed.
+func TestUnreadableSchedules(t *testing.T) {
+	inTime(t, func(t *testing.T, k *kit) {
+		lost := k.put(nil)
+		if err := k.seal.Use(bytes.Repeat([]byte{7}, 32)); err != nil {
+			t.Fatal(err)
+		}
+		list := func() *api.SchedulesListed {
+			t.Helper()
+			x, err := k.m.List(t.Context(), &api.ListSchedules{Account: ada})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return x
+		}
+		x := list()
+		if len(x.Schedules) != 0 || !slices.Equal(x.Unreadable, []string{lost}) {
+			t.Errorf("%+v", x)
+		}
+		if x := k.change(lost, api.ScheduleRemove); x.Refusal != nil {
+			t.Errorf("removed: %+v", x.Refusal)
+		}
+		if x := list(); len(x.Schedules) != 0 || len(x.Unreadable) != 0 {
+			t.Errorf("afterwards: %+v", x)
+		}
+	})
 }
