@@ -23,8 +23,6 @@ var written = map[string]string{
 
 	"actors.nodeParts.addQueued": "actors/records:queued",
 
-	"actors/cron.Schedules.taken": "(it compares)",
-
 	"actors/lease.Leases.write": "actors/records:lease",
 
 	"actors/records.Notices.PutState":    "notice-endpoint-state",
