@@ -78,6 +78,7 @@ type Task struct {
 	Downloads   []engine.Downloaded `json:"downloads,omitempty"`
 	Pictures    []string            `json:"pictures,omitempty"`
 	Traffic     *engine.Traffic     `json:"traffic,omitempty"`
+	Hint        string              `json:"hint,omitempty"` // what can be done about the error
 	Trace       string              `json:"trace,omitempty"`
 	Evidence    *engine.Evidence    `json:"evidence,omitempty"`
 	Collected   *engine.Collected   `json:"collected,omitempty"`
@@ -96,6 +97,7 @@ type Failure struct {
 	Error       string          `json:"error"`
 	Code        engine.Code     `json:"code"`
 	Tolerated   bool            `json:"tolerated,omitempty"` // the list says that it may fail
+	Hint        string          `json:"hint,omitempty"`      // what can be done about it
 }
 
 // OfTask tells the end of a task, with the status of the answer.
@@ -183,7 +185,7 @@ func (a *Task) stop(o *engine.Outcome, code engine.Code) (int, *Task) {
 	last := &o.Failures[n-1]
 	if o.End == engine.EndStopped || last.Code == code {
 		if last.Text != "" {
-			a.Error = last.Text
+			a.Error, a.Hint = last.Text, last.Hint()
 		}
 		a.Code, a.Retryable = last.Code, new(bool) // something of it has run, whatever the code is elsewhere
 		if last.Index < 0 {                        // nothing of it has run
@@ -201,7 +203,7 @@ func (a *Task) stop(o *engine.Outcome, code engine.Code) (int, *Task) {
 func failures(all []engine.Failure) []Failure {
 	var out []Failure
 	for _, f := range all {
-		out = append(out, Failure{f.Index, f.Path, f.Flow, f.Iteration, f.Iterations, f.Action, f.Text, f.Code, f.Tolerated})
+		out = append(out, Failure{f.Index, f.Path, f.Flow, f.Iteration, f.Iterations, f.Action, f.Text, f.Code, f.Tolerated, f.Hint()})
 	}
 	return out
 }
