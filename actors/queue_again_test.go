@@ -163,7 +163,7 @@ func TestImportWaitsForTheQueue(t *testing.T) {
 // key is. A repetition of the request leads to one play, whichever of the two comes
 // first.
 //
-// Promise: Queued tasks whose key is lost are skipped (docs/queue.md#what-happens-when).
+// Promise: Queued tasks are skipped if their key is lost (docs/queue.md#what-happens-when).
 func TestQueuedTaskWhoseKeyIsLost(t *testing.T) {
 	for _, c := range []struct {
 		name        string

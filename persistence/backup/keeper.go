@@ -32,7 +32,6 @@ type Keeper struct {
 	failures atomic.Int64
 	mu       sync.Mutex
 	state    State // as it was last seen
-	retries  int   // of full backups after a failure
 }
 
 // NewKeeper makes one; [Keeper.Run] follows the schedule.

@@ -181,7 +181,7 @@ func TestBackupByTheDocuments(t *testing.T) {
 	}
 
 	// The folder of the killed service starts as usual.
-	c, base = serve(t, data, "--workers=1")
+	_, base = serve(t, data, "--workers=1")
 	hasResults(t, base, token, results)
 }
 
