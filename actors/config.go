@@ -222,5 +222,5 @@ func def[T comparable](v *T, d T) {
 }
 
 func (c Config) records() records.Config {
-	return records.Config{Store: c.Store, Files: c.Files, Seal: c.Seal, Node: c.Node, Log: c.Log}
+	return records.Config{Store: c.Store, Files: c.Files, Seal: c.Seal, Node: c.Node, Log: c.Log, Uploads: c.QueuedUploads}
 }

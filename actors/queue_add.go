@@ -185,7 +185,7 @@ func (n *nodeParts) keepUploads(t *engine.Task, account, id string) (*engine.Tas
 	if n.cfg.QueuedUploads == "" {
 		return nil, "", errors.New("keep the files of a queued task: there is no folder for them")
 	}
-	folder := filepath.Join(n.cfg.QueuedUploads, account, id)
+	folder := records.UploadsOf(n.cfg.QueuedUploads, account, id)
 	moved := *t
 	moved.Files = slices.Clone(t.Files)
 	if err := os.MkdirAll(folder, 0o700); err != nil {

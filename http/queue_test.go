@@ -2,9 +2,11 @@ package http_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"troupe/actors"
@@ -162,6 +164,49 @@ func TestQueueRefusals(t *testing.T) {
 	if a.Success != true {
 		t.Errorf("validate: %+v", a)
 	}
+}
+
+// TestQueuedFilesFollowTheirFolder: a task finds its files where the data folder was moved,
+// or restored elsewhere, while the task waited.
+func TestQueuedFilesFollowTheirFolder(t *testing.T) {
+	beside(t)
+	var at atomic.Value
+	at.Store(filepath.Join(t.TempDir(), "before"))
+	free, read := make(chan struct{}), make(chan string, 1)
+	eng := testkit.NewEngine()
+	eng.Default = func(c testkit.Call) testkit.Script {
+		select {
+		case <-free:
+		case <-c.Browser.Gone():
+			return testkit.Script{Outcome: &engine.Outcome{End: engine.EndInterrupted}}
+		}
+		if len(c.Task.Files) == 1 {
+			b, err := os.ReadFile(c.Task.Files[0].Path)
+			read <- fmt.Sprint(string(b), err)
+		}
+		return testkit.Script{}
+	}
+	k := testkit.New(t, testkit.Options{Workers: 1, Engine: eng, Config: func(c *actors.Config) { c.QueuedUploads = at.Load().(string) }})
+	e := openServer(t, k.Node, func(c *http.Config) { c.Live = k.Node })
+	askQueue(t, e, "POST", "/v1/", "good", queuedTask, 202) // has the worker
+	k.WantState("w1", "busy")
+	if status, p := e.sendForm(t, "/v1/", "good",
+		part{name: "payload", data: []byte(`{"queue":true,"actions":[{"open":"https://example.com"},{"uploadFile":["#f","$file:0"]}]}`)},
+		part{name: "files", file: "a.txt", data: []byte("kept")}); status != 202 {
+		t.Fatalf("%d %+v", status, p)
+	}
+	k.Crash()
+	after := filepath.Join(t.TempDir(), "after")
+	if err := os.Rename(at.Load().(string), after); err != nil {
+		t.Fatal(err)
+	}
+	at.Store(after)
+	k.BootCold()
+	close(free)
+	if got := <-read; got != "kept<nil>" {
+		t.Errorf("the task read %q", got)
+	}
+	eventually(t, "the files are gone", func() bool { all, _ := filepath.Glob(filepath.Join(after, "*", "*", "*")); return len(all) == 0 })
 }
 
 // TestQueueKeepsUploads: files of a queued task stay until its end, over a restart.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"troupe/actors/api"
@@ -72,6 +73,11 @@ func (q *Queued) Parse() (*engine.Task, error) {
 	t := new(engine.Task)
 	if err := t.UnmarshalJSON(q.Task); err != nil {
 		return nil, fmt.Errorf("read the task %s of the queue: %w", q.ID, err)
+	}
+	if q.Uploads != "" {
+		for i := range t.Files {
+			t.Files[i].Path = filepath.Join(q.Uploads, filepath.Base(t.Files[i].Path))
+		}
 	}
 	return t, nil
 }
@@ -158,7 +164,19 @@ func (u Queue) Read(ctx context.Context, key string) (*Queued, error) {
 	if err := json.Unmarshal(b, q); err != nil {
 		return nil, fmt.Errorf("read %s: %w", key, err)
 	}
+	q.follow(u.r.uploads)
 	return q, nil
+}
+
+// UploadsOf is where the files of a waiting task are, below the folder for all of them.
+func UploadsOf(root, account, id string) string { return filepath.Join(root, account, id) }
+
+// follow finds the files of the task where the data folder was moved, or restored
+// elsewhere: they went with it.
+func (q *Queued) follow(root string) {
+	if root != "" && q.Uploads != "" && q.Uploads == UploadsOf(filepath.Dir(filepath.Dir(q.Uploads)), q.Account, q.ID) {
+		q.Uploads = UploadsOf(root, q.Account, q.ID)
+	}
 }
 
 // Next reads the next keys of a lane.

@@ -22,7 +22,9 @@ type Store struct {
 	Files  persistence.Files
 	Node   string
 	log    zerolog.Logger
-	Close  func()
+	// uploads is where the files of waiting tasks are; empty: elsewhere.
+	uploads string
+	Close   func()
 	// OnNotices is called when notices and the ends that they report are on the disk;
 	// nil: nobody delivers them.
 	OnNotices func([]Notice)
@@ -48,11 +50,13 @@ type Config struct {
 	Seal  *persistence.Seal
 	Node  string // empty: there are no others
 	Log   zerolog.Logger
+	// Uploads is the folder for files of tasks that wait in the queue of a single node.
+	Uploads string
 }
 
 // Open makes a [Store].
 func Open(cfg Config) (*Store, error) {
-	r := &Store{Store: cfg.Store, Node: cfg.Node, log: cfg.Log, Close: func() {}}
+	r := &Store{Store: cfg.Store, Node: cfg.Node, log: cfg.Log, uploads: cfg.Uploads, Close: func() {}}
 	if r.Store == nil {
 		r.Store = persistence.NewMemory()
 		r.Close = func() { _ = r.Store.Close() }
