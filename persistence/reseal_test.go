@@ -9,7 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"troupe/persistence/sealed"
 )
@@ -333,4 +336,39 @@ func TestUnreadableRecordsAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	count(1)
+}
+
+// TestUnreadableRecordsAreWatched: they are found without anybody asking for them, and
+// forgotten when they are gone.
+func TestUnreadableRecordsAreWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		store, files := NewMemory(), NewMemoryFiles()
+		defer store.Close()
+		seal, err := NewSeal(testKey(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := NewValueStore(store, files).Sealed(seal)
+		if err := errors.Join(values.Put(ctx, Item{Key: "state/0", Value: []byte("x")}), seal.Use(testKey(2))); err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		go SealedRecords{store, files, seal}.Watch(ctx, zerolog.New(&log))
+		time.Sleep(surveyAfter + time.Second)
+		synctest.Wait()
+		if n := seal.Unreadable()["values of tests"]; n != 1 || !strings.Contains(log.String(), `"values of tests":1`) {
+			t.Errorf("%d are unreadable, and the log says %q", n, log.String())
+		}
+		if err := values.Delete(ctx, "state/0", false); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(recheckEvery + time.Second)
+		synctest.Wait()
+		if n := seal.Unreadable()["values of tests"]; n != 0 {
+			t.Errorf("%d are unreadable after the record is gone", n)
+		}
+	})
 }

@@ -1,8 +1,12 @@
 package persistence
 
 import (
+	"context"
 	"maps"
 	"slices"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"troupe/persistence/sealed"
 )
@@ -46,4 +50,35 @@ func (s *Seal) lostKeys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.lost))
+}
+
+// Times of [SealedRecords.Watch].
+const (
+	surveyAfter  = time.Minute // so that a start is not slower
+	recheckEvery = time.Minute
+)
+
+// Watch looks for records that cannot be opened, once and all of them, and then again at
+// those that it knows of, until ctx ends. It rests between its reads.
+func (s SealedRecords) Watch(ctx context.Context, log zerolog.Logger) {
+	wait := time.NewTimer(surveyAfter)
+	defer wait.Stop()
+	look := s.Survey
+	for told := 0; ; {
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			return
+		}
+		if err := look(ctx); err == nil {
+			look = s.Recheck
+		} else if ctx.Err() == nil {
+			log.Warn().Err(err).Msg("it is not known which records cannot be opened")
+		}
+		if n := len(s.Seal.lostKeys()); n > told {
+			log.Error().Any("records", s.Seal.Unreadable()).Msg("records cannot be opened with the present key: they are kept as they are")
+		}
+		told = len(s.Seal.lostKeys())
+		wait.Reset(recheckEvery)
+	}
 }

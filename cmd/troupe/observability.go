@@ -83,6 +83,9 @@ func (s *service) showMetrics() error {
 	s.metrics.Live(s.edge.Streams().Stats)
 	s.metrics.Machine(s.machine)
 	s.metrics.Deliveries(s.node.Notices, s.node.Schedules)
+	if s.sealing != nil {
+		s.metrics.Unreadable(s.sealing.Unreadable)
+	}
 	if s.backups != nil {
 		s.metrics.Backups(s.backupNumbers)
 	}

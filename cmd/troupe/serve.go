@@ -127,6 +127,7 @@ type service struct {
 	node          *actors.Node
 	audit         *persistence.Audit
 	backups       *backup.Keeper    // nil: this node keeps no records
+	sealing       *persistence.Seal // nil: this node keeps no records
 	backupsEnd    context.Context   // ends those that are being made
 	backing       sync.WaitGroup    // backups that operators have asked for
 	stopped       time.Time         // when the stop began
@@ -283,6 +284,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		return err
 	}
 	s.keepBackups(seal)
+	s.watchSealed(seal)
 	s.secrets, s.flows = persistence.NewSecrets(s.store, seal), persistence.NewFlows(s.store)
 	if s.cached != nil {
 		s.secrets.ReadFrom(s.cached)

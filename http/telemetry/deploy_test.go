@@ -69,6 +69,7 @@ func everything(t *testing.T) (text string) {
 		m.Machine(func() telemetry.Machine {
 			return telemetry.Machine{DiskFree: 1, DiskSize: 2, Certificate: time.Unix(1, 0)}
 		})
+		m.Unreadable(func() map[string]int { return map[string]int{"profiles": 1} })
 		m.Backups(func() telemetry.Backups {
 			return telemetry.Backups{Every: time.Hour, Last: time.Unix(1, 0)}
 		})
@@ -151,7 +152,7 @@ func values(name, label string) (all []string) {
 	case label == "state":
 		return []string{string(api.Online), string(api.Reserved), string(api.Busy), string(api.Offline)}
 	case label == "status":
-		return []string{string(engine.EndCompleted), string(engine.EndStopped), string(engine.EndTimeout), string(engine.EndCancelled), string(engine.EndCrashed), string(engine.EndInterrupted), "none"}
+		return []string{string(engine.EndCompleted), string(engine.EndStopped), string(engine.EndTimeout), string(engine.EndCancelled), string(engine.EndCrashed), string(engine.EndInterrupted), "failed", "none"}
 	case name == "troupe_worker_restarts_total":
 		return []string{"crashed", "replaced", "not_up"}
 	}
