@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"troupe/engine/lang"
@@ -107,12 +108,24 @@ func readNotifyURL(d *lang.Decoder, n *lang.Node) string {
 		d.Fault(n, "has %d characters: want at most %d", len(text), MaxNotifyURL)
 	case err != nil || u.Host == "" || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
 		d.Fault(n, `want an http or https URL such as "https://example.com/hook"`)
+	case strings.ContainsFunc(text, unsendable):
+		d.Fault(n, "has a blank or a control character: write %%20 in place of a blank")
+	case !sanePort(u.Port()):
+		d.Fault(n, "has the port %s: want 1 to 65535", u.Port())
 	case u.User != nil:
 		d.Fault(n, "has a user or a password: notices are signed instead")
 	case u.Fragment != "":
 		d.Fault(n, "has a fragment, which is not sent")
 	}
 	return text
+}
+
+// unsendable reports whether no request has such a character in its address.
+func unsendable(r rune) bool { return r <= ' ' || r == 0x7f }
+
+func sanePort(port string) bool {
+	n, err := strconv.Atoi(port)
+	return port == "" || err == nil && n >= 1 && n <= 65535
 }
 
 func readNoticeEvents(d *lang.Decoder, n *lang.Node, in NotifyScope) []NoticeEvent {
