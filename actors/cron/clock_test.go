@@ -206,6 +206,7 @@ func TestGoesOnAfterAStepBack(t *testing.T) {
 		k.queue.takes = -1 // nobody tells of an end
 		id := k.put(everyMinutes(10))
 		time.Sleep(11 * time.Minute)
+		synctest.Wait()
 		k.wall.Set(-5 * time.Hour)
 		if err := k.store.Delete(t.Context(), "task/"+k.queue.begun[0].task, nil, false); err != nil {
 			t.Fatal(err)
