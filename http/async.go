@@ -91,15 +91,18 @@ func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *api
 	case x.Refusal != nil:
 		return named(answer.RefuseBy(x.Refusal))
 	}
-	if own := strings.HasPrefix(x.TaskID, m.TaskID); !own {
+	own := strings.HasPrefix(x.TaskID, m.TaskID) // and not the task of an earlier request with the key
+	if !own && m.Idempotency.Key != "" {
 		return s.sendRepeated(ctx, m, x, t)
-	} else if x.Queued != nil {
+	}
+	if own {
 		take()
+	}
+	if x.Queued != nil {
 		t.Status, t.Code = fasthttp.StatusAccepted, ""
 		answer.SendJSON(ctx, t.Status, answer.OfQueued(x))
 		return nil
 	}
-	take()
 	t.Status, t.Code, t.Worker = fasthttp.StatusOK, "", x.WorkerID
 	answer.SendJSON(ctx, t.Status, started{Success: true, Async: true, TaskID: x.TaskID, WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID})
 	return nil

@@ -85,6 +85,9 @@ func TestWire(t *testing.T) {
 			conn := e.dial(t, nil)
 			send(t, conn, part["request"])
 			got := receive(t, conn)
+			for _, x := range c.seen { // a refused start names its task
+				got = strings.ReplaceAll(got, x.TaskID, "TASK")
+			}
 			if played := c.taskCount() > 0; played != (part["executed"] != nil || part["started"] != nil || part["error"] != nil) {
 				t.Errorf("the task reached the actors: %v", played)
 			}

@@ -71,13 +71,13 @@ func TestNoticeBounds(t *testing.T) {
 			b.push(a, &entry{id: fmt.Sprint(i), host: "later.example", at: time.Now().Add(time.Hour), index: -1})
 		}
 		b.mu.Unlock()
-		if ctx := t.Context(); !b.Full(ctx, "bert~1", true) || b.Full(ctx, "bert~1", false) || b.Full(ctx, ada.ID, true) {
+		if ctx := b.t.Context(); !b.Full(ctx, "bert~1", true) || b.Full(ctx, "bert~1", false) || b.Full(ctx, ada.ID, true) {
 			t.Error("another account is full, or one whose task has no receivers, or the one with 100,000 is not")
 		}
 		b.Forget("bert~1")
 
 		for i := range maxEndpoints + 1 {
-			x, err := b.PutEndpoint(t.Context(), &api.PutEndpoint{Account: ada, Notify: engine.Notify{URL: fmt.Sprintf("https://p%d.example/", i), Events: []engine.NoticeEvent{engine.NoticeEnd}}})
+			x, err := b.PutEndpoint(b.t.Context(), &api.PutEndpoint{Account: ada, Notify: engine.Notify{URL: fmt.Sprintf("https://p%d.example/", i), Events: []engine.NoticeEvent{engine.NoticeEnd}}})
 			if err != nil || (x.Refusal != nil) != (i == maxEndpoints) {
 				t.Fatalf("endpoint %d: %+v, %v", i, x, err)
 			}
@@ -93,7 +93,7 @@ func TestNoticeBounds(t *testing.T) {
 			b.cfg.Result = func(p *api.Polled) ([]byte, error) { return p.Executed.Outcome.Data, nil }
 			out := &engine.Outcome{End: engine.EndCompleted, Data: []byte(`"` + strings.Repeat("x", size) + `"`)}
 			rec := records.Task{ID: id, Account: ada.ID, Status: api.TaskComplete, Started: time.Now(), Ended: time.Now(), Notify: sealed}
-			if err := b.disk.EndTask(t.Context(), rec, nil, out, ""); err != nil {
+			if err := b.disk.EndTask(b.t.Context(), rec, nil, out, ""); err != nil {
 				t.Fatal(err)
 			}
 			b.Ended(ada.ID, id)

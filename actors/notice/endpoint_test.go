@@ -19,7 +19,7 @@ import (
 func TestSwitchedOff(t *testing.T) {
 	inBubble(t, func(b *bed) {
 		for _, host := range []string{"bad.example", "good.example"} {
-			x, err := b.PutEndpoint(t.Context(), &api.PutEndpoint{Account: ada, Notify: engine.Notify{URL: "https://" + host + "/hook", Events: []engine.NoticeEvent{engine.NoticeEnd}}})
+			x, err := b.PutEndpoint(b.t.Context(), &api.PutEndpoint{Account: ada, Notify: engine.Notify{URL: "https://" + host + "/hook", Events: []engine.NoticeEvent{engine.NoticeEnd}}})
 			if err != nil || x.Refusal != nil {
 				t.Fatal(x, err)
 			}
@@ -53,7 +53,7 @@ func TestSwitchedOff(t *testing.T) {
 		if len(told) != 1 || told[0].host != "good.example" || !strings.Contains(string(told[0].body), bad) {
 			t.Fatalf("told of it: %+v", told)
 		}
-		l, err := b.Endpoints(t.Context(), &api.ListEndpoints{Account: ada})
+		l, err := b.Endpoints(b.t.Context(), &api.ListEndpoints{Account: ada})
 		if err != nil || len(l.Endpoints) != 2 || l.Endpoints[0].Off.IsZero() || !l.Endpoints[1].Off.IsZero() || !strings.Contains(l.Endpoints[0].Reason, "connection refused") {
 			t.Fatalf("%+v, %v", l, err)
 		}
@@ -77,17 +77,17 @@ func TestSwitchedOff(t *testing.T) {
 		if after != before || off == "" {
 			t.Fatalf("%d attempts while it was off; the notice is %q", after-before, off)
 		}
-		if x, err := b.Redeliver(t.Context(), &api.Redeliver{Account: ada, ID: off}); err != nil || x.Refusal == nil {
+		if x, err := b.Redeliver(b.t.Context(), &api.Redeliver{Account: ada, ID: off}); err != nil || x.Refusal == nil {
 			t.Errorf("sent to an endpoint that is off: %+v, %v", x, err)
 		}
-		if x, err := b.ChangeEndpoint(t.Context(), &api.ChangeEndpoint{Account: ada, ID: bad, Change: api.EndpointEnable}); err != nil || x.Refusal != nil || !x.Endpoint.Off.IsZero() {
+		if x, err := b.ChangeEndpoint(b.t.Context(), &api.ChangeEndpoint{Account: ada, ID: bad, Change: api.EndpointEnable}); err != nil || x.Refusal != nil || !x.Endpoint.Off.IsZero() {
 			t.Fatal(x, err)
 		}
-		if x, err := b.Redeliver(t.Context(), &api.Redeliver{Account: ada, ID: off}); err != nil || x.Refusal != nil {
+		if x, err := b.Redeliver(b.t.Context(), &api.Redeliver{Account: ada, ID: off}); err != nil || x.Refusal != nil {
 			t.Fatal(x, err)
 		}
 		synctest.Wait()
-		if x, err := b.Get(t.Context(), &api.GetNotice{Account: ada, ID: off}); err != nil || x.Notice.Status != api.NoticeDelivered {
+		if x, err := b.Get(b.t.Context(), &api.GetNotice{Account: ada, ID: off}); err != nil || x.Notice.Status != api.NoticeDelivered {
 			t.Errorf("%+v, %v", x.Notice, err)
 		}
 	})
@@ -99,7 +99,7 @@ func TestGone(t *testing.T) {
 		b.net.set(always(410))
 		b.end("task_1", "gone.example")
 		b.end("task_2", "gone.example")
-		l, err := b.Endpoints(t.Context(), &api.ListEndpoints{Account: ada})
+		l, err := b.Endpoints(b.t.Context(), &api.ListEndpoints{Account: ada})
 		if err != nil || len(l.Endpoints) != 1 || l.Endpoints[0].Off.IsZero() || len(b.net.all()) != 1 {
 			t.Errorf("%+v, %v, %d attempts", l, err, len(b.net.all()))
 		}
@@ -170,16 +170,16 @@ func TestSameEndSameNotice(t *testing.T) {
 	inBubble(t, func(b *bed) {
 		b.net.set(always(500))
 		b.end("task_1", "a.example")
-		all, err := b.store.List(t.Context(), records.TaskPrefix)
+		all, err := b.store.List(b.t.Context(), records.TaskPrefix)
 		if err != nil || len(all) != 1 {
 			t.Fatal(all, err)
 		}
 		var rec records.Task
-		if err := records.EachJSON(t.Context(), b.disk, records.TaskPrefix, func(t records.Task) { rec = t }); err != nil {
+		if err := records.EachJSON(b.t.Context(), b.disk, records.TaskPrefix, func(t records.Task) { rec = t }); err != nil {
 			t.Fatal(err)
 		}
 		rec.Ended = rec.Ended.Add(time.Hour)
-		if err := b.disk.EndTask(t.Context(), rec, nil, &engine.Outcome{End: engine.EndCompleted}, ""); err != nil {
+		if err := b.disk.EndTask(b.t.Context(), rec, nil, &engine.Outcome{End: engine.EndCompleted}, ""); err != nil {
 			t.Fatal(err)
 		}
 		if n := b.list(true); len(n) != 1 {
@@ -214,7 +214,7 @@ func TestManyFailingReceivers(t *testing.T) {
 		time.Sleep(60 * 24 * time.Hour)
 		b.Stop()
 		b.start()
-		l, err := b.Endpoints(t.Context(), &api.ListEndpoints{Account: ada})
+		l, err := b.Endpoints(b.t.Context(), &api.ListEndpoints{Account: ada})
 		if err != nil || len(l.Endpoints) != 1 || l.Endpoints[0].Notify.URL != "https://gone.example/hook" || l.Endpoints[0].Off.IsZero() {
 			t.Errorf("%+v, %v", l, err)
 		}
