@@ -84,7 +84,7 @@ func TestOperatorsSeeWhatHappens(t *testing.T) {
 
 	status, page := fetch(t, "http://"+at+"/metrics", "")
 	for _, want := range []string{
-		`troupe_tasks_total{plan="pro",status="completed"} 1`, `troupe_queue_wait_seconds_count 1`,
+		`troupe_tasks_total{plan="pro",status="failed"} 1`, `troupe_queue_wait_seconds_count 1`,
 		`troupe_action_duration_seconds_count{type="open"} 1`, `troupe_action_errors_total{code="element_not_found",type="click"} 1`,
 		`troupe_rejected_total{reason="unauthorized"} 1`, `troupe_rejected_total{reason="invalid_request"} 1`,
 		`troupe_workers{state="offline"} 0`, `troupe_ready 1`,
