@@ -76,7 +76,7 @@ func TestLogSaysWhatHappened(t *testing.T) {
 	if len(stop) != 1 || stop[0]["reason"] != "signal: terminated" || stop[0]["interrupted"] != 0.0 || stop[0]["took"] == nil || !strings.Contains(lastLine(text), "the service has stopped") {
 		t.Errorf("it ends with %v", stop)
 	}
-	if len(ended) != 1 || ended[0]["task"] != task || ended[0]["account"] != "ada" || ended[0]["code"] != "" || ended[0]["end"] != "completed" || ended[0]["failed"] != 1.0 || ended[0]["took"] == nil {
+	if len(ended) != 1 || ended[0]["task"] != task || ended[0]["account"] != "ada" || ended[0]["code"] != "element_not_found" || ended[0]["end"] != "completed" || ended[0]["failed"] != 1.0 || ended[0]["took"] == nil {
 		t.Errorf("the task's end is %v", ended)
 	}
 	if strings.Contains(text, token) || strings.Contains(text, "troupe_") {
