@@ -14,9 +14,9 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/records"
-	"troupe/clock"
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/clock"
 )
 
 // Config is what a node is started with. Zero values mean the defaults that

@@ -9,8 +9,8 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/backlog"
 	"troupe/actors/records"
-	"troupe/clock"
 	"troupe/persistence"
+	"troupe/persistence/clock"
 )
 
 // queue gives waiting tasks to workers: as many at once as pool leaves it. What waits

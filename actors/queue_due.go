@@ -6,7 +6,7 @@ import (
 
 	"troupe/actors/backlog"
 	"troupe/actors/records"
-	"troupe/clock"
+	"troupe/persistence/clock"
 )
 
 // The key of a waiting task has the time by the wall clock at which it may begin. Where that

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"troupe/actors"
-	"troupe/clock"
 	"troupe/engine"
+	"troupe/persistence/clock"
 	"troupe/testkit"
 )
 

@@ -11,9 +11,9 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/lease"
 	"troupe/actors/records"
-	"troupe/clock"
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/clock"
 )
 
 // queueNodes are the nodes that play tasks of a queue that this one orders. What it knows

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"troupe/clock"
+	"troupe/persistence/clock"
 )
 
 // A task of the queue that waits for its profile has no turn: it takes no worker, no

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
-	"troupe/clock"
+	"troupe/persistence/clock"
 )
 
 // deadline is a time at which a record should be looked at again.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"troupe/clock"
 	"troupe/engine"
+	"troupe/persistence/clock"
 )
 
 // Book knows which tasks wait, as far as it must to say which one runs next: of each

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"troupe/clock"
 	"troupe/engine"
+	"troupe/persistence/clock"
 )
 
 // waiter is a task as the model knows it: it has all of them in memory.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"troupe/clock"
+	"troupe/persistence/clock"
 )
 
 // moment is when the book is asked: by the clock that nobody can set, and by the wall.

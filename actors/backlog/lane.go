@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"troupe/clock"
+	"troupe/persistence/clock"
 )
 
 // maxWindow is how many keys of a lane are read at once, and about how many are kept. An

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"troupe/clock"
 	"troupe/engine"
+	"troupe/persistence/clock"
 )
 
 // TestOldest: since when the task is due that waits longest, in all lanes, also for one that

@@ -15,9 +15,9 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/records"
-	"troupe/clock"
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/clock"
 )
 
 // fakeQueue is a queue whose tasks run until the test ends them.

@@ -12,9 +12,9 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/records"
-	"troupe/clock"
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/clock"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"troupe/actors/records"
-	"troupe/clock"
+	"troupe/persistence/clock"
 )
 
 // forgetAfter is by how much the clock was ahead where the times of cron lines are made anew.

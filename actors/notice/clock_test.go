@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/clock"
+	"troupe/persistence/clock"
 )
 
 // TestNoticesClockSteps: the pause before another attempt is over by the first of the clocks,

@@ -15,9 +15,9 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/records"
-	"troupe/clock"
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/clock"
 )
 
 var ada = api.Account{ID: "ada~1", Plan: engine.Pro}

@@ -13,7 +13,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/records"
-	"troupe/clock"
+	"troupe/persistence/clock"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"troupe/clock"
+	"troupe/persistence/clock"
 )
 
 // Records that have expired are deleted, and changes that nobody needs any more

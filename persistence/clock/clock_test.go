@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"troupe/clock"
+	"troupe/persistence/clock"
 )
 
 // TestSteps: whatever is done to a clock, a wait ends when it shows the time.
