@@ -42,7 +42,7 @@ func (p *pool) try(ctx actor.Context, j *schedule.Job) {
 		p.forward(ctx, j, o)
 		return
 	}
-	if waitable(no.Code) && time.Now().Before(j.Until) {
+	if p.share.mayWait(p, j, no.Code) {
 		p.enqueue(ctx, j, s)
 		return
 	}

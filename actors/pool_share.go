@@ -8,10 +8,15 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/backlog"
 	"troupe/actors/schedule"
+	"troupe/engine"
 )
 
 // shareSpan is how long what synchronous tasks have wanted counts at least.
 const shareSpan = 10 * time.Second
+
+// owedWait is how long a request waits at most for a worker that the queue has above its
+// share. Queued tasks without a timeout of their own have ended by then.
+const owedWait = engine.DefaultTimeout
 
 // shareTurn tells that a span is over.
 type shareTurn struct{}
@@ -74,6 +79,27 @@ func (w *workerShare) demand(p *pool) backlog.Demand {
 		Workers: p.scheduler.States[api.Online] + p.scheduler.States[api.Busy], Queued: w.running,
 		Synchronous: w.lately.Most(), LastQueued: w.lastQueued,
 	}
+}
+
+// mayWait reports whether a job that found no worker may wait for one: as long as it asked
+// to, or else for a worker that the queue has above its share. The queue uses all while
+// nobody else wants one, so the first request finds none, and would be refused though it
+// is the next to get one. It waits no longer than its client waits for its task.
+func (w *workerShare) mayWait(p *pool, j *schedule.Job, code engine.Code) bool {
+	now := time.Now()
+	if now.Before(j.Until) {
+		return waitable(code)
+	}
+	x := j.Request.Execute
+	if code != engine.CodeNoWorkerAvailable || j.Owed > 0 || x.FromQueue || x.Forwarded || j.Named || j.Remote || x.Task.QueueTimeout > 0 {
+		return false
+	}
+	if !w.demand(p).Owes(w.synchronous(p) - w.others) {
+		return false
+	}
+	j.Owed = min(j.Request.Timeout, owedWait)
+	j.Until = now.Add(j.Owed)
+	return true
 }
 
 // next takes the job that a free worker serves next.

@@ -46,7 +46,7 @@ func (p *pool) giveUp(ctx actor.Context, j *schedule.Job) {
 		return
 	}
 	no.Position = place
-	no.Text += fmt.Sprintf("; waited %d ms, place %d in the queue", j.Request.Execute.Task.QueueTimeout.Milliseconds(), place)
+	no.Text += fmt.Sprintf("; waited %d ms, place %d in the queue", max(j.Request.Execute.Task.QueueTimeout, j.Owed).Milliseconds(), place)
 	p.refuse(ctx, j, no)
 }
 

@@ -128,32 +128,78 @@ func queueSurvives(t *testing.T, config func(*actors.Config)) {
 	}
 }
 
-// TestQueueBesideRequests: requests without a wait find workers beside a long queue.
+// TestQueueBesideRequests: requests without a wait find workers beside a long queue, also
+// the first of them, and the first after a while.
 //
 // Promise: Requests find a worker beside a long queue (docs/queue.md#order).
 func TestQueueBesideRequests(t *testing.T) {
-	testkit.Run(t, testkit.Options{Workers: 4, Engine: takes(time.Second)}, func(t *testing.T, k *testkit.Kit) {
-		for range 300 {
+	for workers := 2; workers <= 5; workers++ {
+		t.Run(fmt.Sprint(workers), func(t *testing.T) {
+			testkit.Run(t, testkit.Options{Workers: workers, Engine: takes(time.Second)}, func(t *testing.T, k *testkit.Kit) {
+				for range 100 * workers {
+					enqueue(k, anna, `true`)
+				}
+				time.Sleep(5 * time.Second)
+				for i := range 60 {
+					if x := k.Do(bert, testkit.Task(), testkit.Script{Takes: 500 * time.Millisecond}); x.Refusal != nil {
+						t.Errorf("request %d was refused beside the queue: %+v", i, x.Refusal)
+					}
+					if i%20 == 19 { // long enough for the queue to have all workers again
+						time.Sleep(25 * time.Second)
+					}
+				}
+				if n := len(playedTasks(k)); n < 80*workers/2 {
+					t.Errorf("%d tasks were played beside the requests", n)
+				}
+				time.Sleep(3 * time.Minute)
+				if n := k.Node.Status().Queued; n != 0 {
+					t.Errorf("%d tasks wait still", n)
+				}
+			})
+		})
+	}
+}
+
+// TestRequestsWaitForTheirShare: only the workers that the queue has above its share are
+// waited for, no longer than a request is given for its task, and not by who says how long
+// to wait.
+func TestRequestsWaitForTheirShare(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 2, Engine: takes(time.Minute)}, func(t *testing.T, k *testkit.Kit) {
+		for range 6 {
 			enqueue(k, anna, `true`)
 		}
-		time.Sleep(5 * time.Second)
-		refused := 0
-		for range 60 {
-			if x := k.Do(bert, testkit.Task(), testkit.Script{Takes: 500 * time.Millisecond}); x.Refusal != nil {
-				refused++
-				time.Sleep(x.Refusal.RetryAfter)
+		time.Sleep(time.Second)
+		ask := func(body string) (*api.Executed, time.Duration) {
+			task, err := engine.Parse([]byte(body), nil)
+			if err != nil {
+				t.Error(err)
+			}
+			began := time.Now()
+			return k.Do(bert, task, testkit.Script{Takes: time.Second}), time.Since(began)
+		}
+		refused := func(body string, after time.Duration) {
+			t.Helper()
+			x, took := ask(body)
+			if x.Refusal == nil || x.Refusal.Code != engine.CodeNoWorkerAvailable || x.Refusal.RetryAfter == 0 || took.Round(time.Second) != after {
+				t.Errorf("%s: after %v: %+v", body, took, x.Refusal)
 			}
 		}
-		if refused > 3 {
-			t.Errorf("%d of 60 requests were refused beside the queue", refused)
-		}
-		if n := len(playedTasks(k)); n < 80 {
-			t.Errorf("%d tasks were played beside the requests", n)
+		refused(`{"actions":[{"wait":1}],"timeout":3000}`, 3*time.Second)
+		refused(`{"actions":[{"wait":1}],"queueTimeout":2000,"timeout":20000}`, 2*time.Second)
+		refused(`{"actions":[{"wait":1}],"timeout":100000}`, 30*time.Second)
+		go ask(`{"actions":[{"wait":1}]}`) // the queue has one worker above its share, and this one gets it
+		time.Sleep(time.Second)
+		refused(`{"actions":[{"wait":1}]}`, 0)
+		time.Sleep(3 * time.Minute)
+	})
+	testkit.Run(t, testkit.Options{Workers: 1, Engine: takes(time.Minute)}, func(t *testing.T, k *testkit.Kit) {
+		enqueue(k, anna, `true`)
+		enqueue(k, anna, `true`)
+		time.Sleep(time.Second)
+		if x := k.Do(bert, testkit.Task(), testkit.Script{}); x.Refusal == nil { // half of one is none
+			t.Error("a request waited for the only worker")
 		}
 		time.Sleep(3 * time.Minute)
-		if n := k.Node.Status().Queued; n != 0 {
-			t.Errorf("%d tasks wait still", n)
-		}
 	})
 }
 

@@ -252,6 +252,29 @@ func TestQueueOfNodes(t *testing.T) {
 	}
 }
 
+// TestRequestsBesideTheQueueOfNodes: the first request without a wait finds a worker at each
+// node, though the queue has the workers of all.
+func TestRequestsBesideTheQueueOfNodes(t *testing.T) {
+	t.Parallel()
+	to := newQueueCluster(t, 300*time.Millisecond, 2, 2, 2)
+	for i := range 150 {
+		to.enqueue(to.nodes[i%3], anna, `true`)
+	}
+	to.until("the queue has the workers of all nodes", func() bool {
+		return !slices.ContainsFunc(to.nodes, func(h *testNode) bool { return h.Node.Status().Busy < 2 })
+	})
+	for range 2 { // the first one of each node, and one more
+		for _, h := range to.nodes {
+			if x := h.Kit.Do(bert, testkit.Task(), testkit.Script{}); x.Refusal != nil {
+				t.Errorf("at %s: %+v", h.name, x.Refusal)
+			}
+		}
+	}
+	if n := len(to.listed(to.nodes[0], anna, api.ListWaiting)); n == 0 {
+		t.Error("the queue was over before the requests were")
+	}
+}
+
 // TestFilesOfAQueuedTask: any node plays a task with files, also if the one that has
 // received them is gone. Nothing of them is left then.
 func TestFilesOfAQueuedTask(t *testing.T) {

@@ -24,6 +24,11 @@ func (d Demand) QueueMay() int {
 	return max(d.Workers-keep, 1)
 }
 
+// Owes reports whether queued tasks have a worker more than they may, beside those that
+// so many synchronous tasks wait for already. The next one that becomes free is theirs:
+// see [Demand.QueueFirst].
+func (d Demand) Owes(waiting int) bool { return d.Queued-d.QueueMay() > waiting }
+
 // QueueFirst reports whether a worker goes to a queued task where a synchronous one
 // waits for it as well: while the queue has less than half of the workers. The middle
 // one of an odd number goes to both in turn.

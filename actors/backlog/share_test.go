@@ -124,3 +124,33 @@ func TestHalves(t *testing.T) {
 		}
 	}
 }
+
+// TestOwedWorkersAreGiven: where the queue has a worker too many, the next that becomes free
+// goes to a synchronous task, and never more wait so than get one.
+func TestOwedWorkersAreGiven(t *testing.T) {
+	for n := range 12 {
+		for queued := range n + 1 {
+			for synchronous := range 12 {
+				for _, last := range []bool{false, true} {
+					d := Demand{Workers: n, Queued: queued, Synchronous: synchronous, LastQueued: last}
+					waiting := 0
+					for d.Owes(waiting) {
+						waiting++
+					}
+					if n < 2 && waiting > 0 || waiting > n/2 {
+						t.Fatalf("%+v: %d may wait", d, waiting)
+					}
+					if synchronous > 0 && queued == n && n > 1 && waiting == 0 {
+						t.Fatalf("%+v: the queue has all, and nobody may wait", d)
+					}
+					for range waiting {
+						d.Queued--
+						if d.QueueFirst() {
+							t.Fatalf("%+v: the queue has what it owes", d)
+						}
+					}
+				}
+			}
+		}
+	}
+}

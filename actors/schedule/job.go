@@ -22,6 +22,10 @@ type Job struct {
 	Wait    *Waiter     // its place in the queue; it stays while a worker has it
 	Timer   *time.Timer // the end of its wait, while it waits
 	Cause   api.Cause   // it was cancelled
+
+	// Owed is how long it may wait though it did not ask to: the queue has a worker above
+	// its share.
+	Owed time.Duration
 }
 
 // NewJob makes a job of a request. fresh makes the id of the session that the
