@@ -150,17 +150,13 @@ func TestFullDiskEndsNothing(t *testing.T) {
 			fill(t, dir)
 			w.end(t)
 
-			again := startWriter(t, store, nil)
-			again.until(t, "writes are refused at once", func(w *writer) bool { return w.refused })
-			for key, value := range w.acked {
-				if again.has[key] != value {
-					t.Errorf("on the full disk %s is %q, acknowledged was %q", key, again.has[key], value)
-				}
-			}
-			again.end(t)
+			again := startWriter(t, store, w.acked)
+			again.until(t, "writes are refused", func(w *writer) bool { return w.refused })
+			again.check(t, w.acked, "on the full disk")
+			again.end(t) // a few of its writes may have been taken before, and then it deletes what there was
 			empty(t, dir)
 			b := openBadger(t, store)
-			for key, value := range w.acked {
+			for key, value := range again.acked {
 				if r, err := b.Get(ctx, key); err != nil || fmt.Sprintf("%x", r.Value[:8]) != value {
 					t.Errorf("%s: %v", key, err)
 				}
