@@ -114,3 +114,6 @@ require (
 )
 
 tool honnef.co/go/tools/cmd/staticcheck
+
+// The released one with persistence/upstream/badger.patch: see docs/decisions/0037.
+replace github.com/dgraph-io/badger/v4 => ./persistence/upstream/badger

@@ -192,6 +192,9 @@ var parsed = sync.OnceValues(func() (all []source, err error) {
 		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && p != ".") {
 			return filepath.SkipDir
 		}
+		if _, err := os.Stat(filepath.Join(p, "go.mod")); d.IsDir() && err == nil && p != "." { // a module of its own, which has been written elsewhere
+			return filepath.SkipDir
+		}
 		if d.IsDir() || !strings.HasSuffix(p, ".go") {
 			return nil
 		}

@@ -45,10 +45,9 @@ func init() {
 	}
 }
 
-// allocateMapped gives a part of a file its blocks. For a table it waits until the
-// disk has them: Badger takes a table that it could not make while it puts others
-// together for one that was empty, and removes those (the error is bound too early
-// in its subcompact). Nothing but more tables waits for that meanwhile.
+// allocateMapped gives a part of a file its blocks. For a table it waits until the disk has
+// them: a compaction that fails is tried again from its beginning, with all that it reads.
+// Nothing but more tables waits for that meanwhile.
 func allocateMapped(fd int, offset, length int64, table bool) error {
 	var file syscall.Stat_t
 	if err := syscall.Fstat(fd, &file); err != nil {
