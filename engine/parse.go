@@ -73,6 +73,7 @@ func parse(body []byte, d *decoder) (*Task, error) {
 		return nil, no
 	}
 	t := d.readTask(n)
+	t.items = d.items
 	escapes := bytes.Contains(body, []byte(`\u`))
 	if escapes || bytes.Contains(body, []byte("secret")) {
 		d.RefuseSecrets(n)

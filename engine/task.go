@@ -35,6 +35,7 @@ type Task struct {
 
 	source           []byte
 	item             json.RawMessage // of a batch; nil: there is none
+	items            bool            // it is the task of a batch: it reads the fields of an item
 	bound            []string        // sites that its pages may be from, beside those of its config; nil: any
 	flows            []StoredFlow    // that its actions run
 	network          bool            // an action looks at requests

@@ -80,6 +80,9 @@ func newReviewer(t *Task) *reviewer {
 		lost:  map[string]string{},
 		known: known{values: map[string]bool{}, elements: map[string]bool{}},
 	}
+	if t.items {
+		v.ofItem = map[string]string{}
+	}
 	v.saves(t.Steps)
 	return v
 }

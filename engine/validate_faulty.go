@@ -14,6 +14,7 @@ func (e *Invalid) Warnings() []lang.Fault {
 		return nil
 	}
 	v := e.reviewer()
+	v.ofItem = map[string]string{}         // what reads an item where there is none has a fault
 	if v.sites(); e.has("/config/sites") { // what was read of them is less than what was meant
 		v.task.Config.Sites = nil
 	}

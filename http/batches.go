@@ -130,6 +130,19 @@ func readCount(ctx *fasthttp.RequestCtx, name string, standard, most int) (int, 
 	return n, nil
 }
 
+// readBool reads a parameter that is true or false.
+func readBool(ctx *fasthttp.RequestCtx, name string) (bool, []lang.Fault) {
+	if !ctx.QueryArgs().Has(name) {
+		return false, nil
+	}
+	switch text := string(ctx.QueryArgs().Peek(name)); text {
+	case "true", "false":
+		return text == "true", nil
+	default:
+		return false, []lang.Fault{{Path: "/" + name, Message: fmt.Sprintf("want true or false, not %q", lang.Short(text, 100))}}
+	}
+}
+
 // maxResults is how many results one answer may have.
 const maxResults = 1_000_000
 

@@ -68,6 +68,7 @@ var operations = []operation{
 		method: "post", path: "/v1/validate", id: "validate", tag: "Tasks", task: true,
 		summary: "Check a task",
 		doc:     "Says what is wrong with a task, which plan it needs and how long it can take. Plays nothing and counts nothing.",
+		params:  []param{{"items", "query", "Whether the task is that of a batch: `${item.name}` reads a field of its items, and it takes no files.", `{"type":"boolean","default":false}`, false}},
 		answers: []reply{{200, "What was found; `valid` says whether the task would be taken.", "", []any{validation{}}}},
 		codes:   append([]engine.Code{engine.CodeTooManyWaiting}, bodyCodes...),
 	},

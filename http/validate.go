@@ -52,17 +52,35 @@ type client struct {
 	isolation engine.Isolation // the operator's
 	sites     []string         // of the token; nil: any
 	proxies   *[]string        // that config.proxy may name; nil: any
+	items     bool             // the task is that of a batch
+}
+
+// parse reads the request as the service would that gets it.
+func (by client) parse(payload []byte, files []engine.Upload) (*engine.Task, error) {
+	switch {
+	case by.items && len(files) > 0:
+		return nil, &engine.Invalid{Faults: []lang.Fault{{Message: "the task of a batch takes no files: send it without them"}}}
+	case by.items:
+		var t *engine.Template
+		var err error
+		if by.proxies != nil {
+			t, err = engine.ParseTemplateFor(payload, by.flows, *by.proxies)
+		} else {
+			t, err = engine.ParseTemplate(payload, by.flows)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return t.Task, nil
+	case by.proxies != nil:
+		return engine.ParseFor(payload, files, by.flows, *by.proxies)
+	}
+	return engine.ParseWith(payload, files, by.flows)
 }
 
 // validation looks at a request.
 func (by client) validation(payload []byte, files []engine.Upload) (*validation, error) {
-	var task *engine.Task
-	var err error
-	if by.proxies != nil {
-		task, err = engine.ParseFor(payload, files, by.flows, *by.proxies)
-	} else {
-		task, err = engine.ParseWith(payload, files, by.flows)
-	}
+	task, err := by.parse(payload, files)
 	var invalid *engine.Invalid
 	switch {
 	case errors.As(err, &invalid):
@@ -107,6 +125,10 @@ func (by client) validation(payload []byte, files []engine.Upload) (*validation,
 // validate says what is wrong with a task, what it needs and how long it can
 // take. It plays nothing and counts nothing.
 func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
+	items, fault := readBool(ctx, "items")
+	if fault != nil {
+		return answer.RefuseInvalid(fault...)
+	}
 	b, no := s.bodies.readTask(ctx, account, actors.NewTaskID(time.Now()))
 	defer func() { b.remove() }()
 	if no != nil {
@@ -118,7 +140,7 @@ func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account)
 	}
 	defer end()
 	proxies := s.proxies(account)
-	by := client{flows.Of(s.base, s.cfg.Flows, account.ID), *s.limits.Load(), engine.Plan(account.Plan), s.cfg.Isolation, account.Sites, &proxies}
+	by := client{flows.Of(s.base, s.cfg.Flows, account.ID), *s.limits.Load(), engine.Plan(account.Plan), s.cfg.Isolation, account.Sites, &proxies, items}
 	v, err := by.validation(b.payload, b.files)
 	if err != nil {
 		return s.faults.Refuse(ctx, "validate a task", err)
@@ -129,9 +151,10 @@ func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account)
 
 // WriteValidation writes what the service would say of a request as indented
 // JSON, and reports whether it is valid and the plan has what it asks for.
-// Without a plan any will do, and without a list of proxies any of them.
-func WriteValidation(w io.Writer, payload []byte, files []engine.Upload, stored engine.Flows, proxies *[]string, limits map[engine.Plan]engine.Limits, plan engine.Plan) (ok bool, err error) {
-	by := client{flows: stored, limits: limits, plan: plan, isolation: engine.IsolateNone, proxies: proxies} // no service to compare with
+// Without a plan any will do, and without a list of proxies any of them. With items
+// the task is that of a batch.
+func WriteValidation(w io.Writer, payload []byte, files []engine.Upload, stored engine.Flows, proxies *[]string, limits map[engine.Plan]engine.Limits, plan engine.Plan, items bool) (ok bool, err error) {
+	by := client{flows: stored, limits: limits, plan: plan, isolation: engine.IsolateNone, proxies: proxies, items: items} // no service to compare with
 	v, err := by.validation(payload, files)
 	if err != nil {
 		return false, err

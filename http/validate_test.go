@@ -7,6 +7,7 @@ import (
 	nethttp "net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,5 +111,72 @@ func TestValidateComparesTheIsolation(t *testing.T) {
 		if c.fault != "" && (len(got.Faults) != 1 || got.Faults[0].Message != c.fault || got.Faults[0].Path != "/config/isolation") {
 			t.Errorf("%q, %s: the faults are %+v", c.level, c.config, got.Faults)
 		}
+	}
+}
+
+// TestValidateTheTaskOfABatch: it reads the fields of items, which a task alone is refused for.
+func TestValidateTheTaskOfABatch(t *testing.T) {
+	e := openServer(t, &fakeActors{})
+	const task = `{"actions":[{"open":"https://a.test/${item.id}"},{"getText":"h1","options":{"save":"n"}},{"fill":["#q","${m}"]}]}`
+	for name, c := range map[string]struct {
+		query, task string
+		status      int
+		valid       bool
+		says        []string // the paths of what is said, with the beginning of each
+	}{
+		"alone":             {"", task, 200, false, []string{"/actions/0 ${item.id} reads the item", "/actions/2 ${m} is used"}},
+		"not of a batch":    {"?items=false", task, 200, false, []string{"/actions/0 ${item.id} reads the item", "/actions/2 ${m} is used"}},
+		"of a batch":        {"?items=true", task, 200, true, []string{"/actions/2 ${m} is used"}},
+		"with a fault":      {"?items=true", strings.Replace(task, "getText", "getTxt", 1), 200, false, []string{`/actions/1/getTxt action "getTxt" is unknown`, "/actions/2 ${m} is used"}},
+		"with a key":        {"?items=true", `{"queue":{"key":"k"},"actions":[{"open":"https://a.test"}]}`, 200, false, []string{"/queue/key the tasks of a batch have no keys"}},
+		"not queued":        {"?items=true", `{"queue":false,"actions":[{"open":"https://a.test"}]}`, 200, false, []string{"/queue the tasks of a batch are queued"}},
+		"an unknown answer": {"?items=yes", task, 400, false, []string{`/items want true or false, not "yes"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req, err := nethttp.NewRequest("POST", "http://"+e.addr+"/v1/validate"+c.query, strings.NewReader(c.task))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer good")
+			req.Header.Set("Content-Type", "application/json")
+			res, err := alone.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			type said struct{ Path, Message string }
+			var got struct {
+				Valid                     bool
+				Faults, Warnings, Details []said
+			}
+			if err := json.NewDecoder(res.Body).Decode(&got); err != nil || res.StatusCode != c.status || got.Valid != c.valid {
+				t.Fatalf("%d, %+v, %v", res.StatusCode, got, err)
+			}
+			all := slices.Concat(got.Faults, got.Warnings, got.Details)
+			for i, s := range all {
+				if i >= len(c.says) || !strings.HasPrefix(s.Path+" "+s.Message, c.says[i]) {
+					t.Errorf("said %+v, want %q", all, c.says)
+					break
+				}
+			}
+			if len(all) < len(c.says) {
+				t.Errorf("said %+v, want %q", all, c.says)
+			}
+		})
+	}
+	kind, body := form(part{name: "payload", data: []byte(task)}, part{name: "files", file: "a", data: []byte("a")})
+	req, err := nethttp.NewRequest("POST", "http://"+e.addr+"/v1/validate?items=true", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer good")
+	req.Header.Set("Content-Type", kind)
+	res, err := alone.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if got, err := io.ReadAll(res.Body); err != nil || !strings.Contains(string(got), "takes no files") {
+		t.Errorf("with a file: %s, %v", got, err)
 	}
 }

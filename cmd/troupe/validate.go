@@ -11,6 +11,7 @@ import (
 type validateCommand struct {
 	Task   taskFile `embed:""`
 	Plan   string   `help:"Plan to check the task against: free, basic, standard or pro. Default: any." placeholder:"PLAN"`
+	Items  bool     `help:"The task is that of a batch: it reads fields of items as $${item.name}."`
 	Config string   `help:"Configuration file of the service (JSON) with the plans and proxies." placeholder:"FILE"`
 }
 
@@ -37,7 +38,7 @@ func (c *validateCommand) Run(w *environment) error {
 	if err != nil {
 		return err
 	}
-	ok, err := http.WriteValidation(w.stdout, source, files, c.Task.flows(), proxies, file.limits, plan)
+	ok, err := http.WriteValidation(w.stdout, source, files, c.Task.flows(), proxies, file.limits, plan, c.Items)
 	if err == nil && !ok {
 		err = errTaskFailed
 	}

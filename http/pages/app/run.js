@@ -13,8 +13,8 @@ const body = (text, files) => {
   return form;
 };
 
-// check asks what the service says of a task.
-export const check = (text, files, signal) => post("/v1/validate", body(text, files), { signal });
+// check asks what the service says of a task, and with items of the task of a batch.
+export const check = (text, files, signal, items = false) => post(`/v1/validate${items ? "?items=true" : ""}`, body(text, files), { signal });
 
 const cancelled = () => Object.assign(new Error("The task was cancelled"), { code: "cancelled" });
 

@@ -44,9 +44,8 @@ function form(id, s, signal) {
 
   // look asks about the task as a schedule runs it: it waits in the queue, and the task of
   // a batch has the fields of its items.
-  async function look(t, signal) {
-    const answer = await check(queued(t), [], signal);
-    return items.value.trim() ? { ...answer, warnings: answer.warnings.filter((w) => !w.message.startsWith("${item.")) } : answer;
+  function look(t, signal) {
+    return check(queued(t), [], signal, Boolean(items.value.trim()));
   }
   const cronField = field("Cron line", cron, ["Minute, hour, day of the month, month, day of the week. ", h("a", { href: "/docs/schedules#cron-lines" }, "Examples")]);
   const everyField = h("div", { class: "field" }, h("label", { for: "schedule-every" }, "Every"), h("div", { class: "line" }, number, unitOf));
