@@ -48,6 +48,15 @@ export function follow(job, panel, { play, cancel, signal }) {
   draw();
 }
 
+// failures tells of actions that failed while the list went on. The list tolerates some.
+function failures(errors = []) {
+  const tell = (of, how, attributes) => of.length > 0 && h("p", attributes, `${plural(of.length, "action")} failed${how}: ${of.map((e) => e.error).join(" ")}`);
+  return [
+    tell(errors.filter((e) => !e.tolerated), "", { class: "error", role: "alert" }),
+    tell(errors.filter((e) => e.tolerated), ", which the list allows", { class: "note" }),
+  ];
+}
+
 // resultPanel shows what comes of a task.
 export function resultPanel(what = "task") {
   const state = h("span", { id: "outcome", role: "status" });
@@ -84,7 +93,7 @@ export function resultPanel(what = "task") {
       fill(about, [answer.workerName && `on ${answer.workerName}`, duration(answer.duration)].filter(Boolean).join(" · "), " · ", answer.taskId && link(answer.taskId));
       fill(said,
         answer.error && h("p", { class: "error", role: "alert" }, answer.code && h("code", {}, answer.code), " ", answer.error),
-        !answer.error && answer.errors?.length > 0 && h("p", { class: "error", role: "alert" }, `${plural(answer.errors.length, "action")} failed: ${answer.errors.map((e) => e.error).join(" ")}`),
+        !answer.error && failures(answer.errors),
         answer.warnings?.map((w) => h("p", { class: "note" }, w.message)), evidence(answer));
       text(data, JSON.stringify(answer.data ?? null, null, 2));
       text(whole, JSON.stringify(answer, null, 2));
