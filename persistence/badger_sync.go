@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"syscall"
 	"time"
 )
 
@@ -67,10 +68,30 @@ func (b *Badger) pending(first *request) []*request {
 	return waiting
 }
 
-// flush brings what is committed to the disk: logs that were synced since they were replaced
-// are on it. Badger's own sync would know only the newest one, and would sync the log of
-// large values each time, which stays empty.
+// descriptorAgain is how often it is tried whether the process has a descriptor again.
+const descriptorAgain = 50 * time.Millisecond
+
+// flush brings what is committed to the disk. It waits while the process has no descriptor
+// for that, and the answers to what was written wait with it.
 func (b *Badger) flush() error {
+	said := false
+	for {
+		err := b.flushNow()
+		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+			return err
+		}
+		if !said {
+			b.log.Error().Err(err).Msg("the store waits for a descriptor")
+			said = true
+		}
+		time.Sleep(descriptorAgain)
+	}
+}
+
+// flushNow syncs the logs: those that were synced since they were replaced are on the disk.
+// Badger's own sync would know only the newest one, and would sync the log of large values
+// each time, which stays empty.
+func (b *Badger) flushNow() error {
 	b.flushing.Lock()
 	defer b.flushing.Unlock()
 	newest := int(b.newest.Load())

@@ -260,10 +260,18 @@ func (b *Badger) finish(t *batch) {
 	defer t.txn.Discard()
 	if len(t.events) > 0 {
 		err := b.keep(t.txn, t.records)
-		if err != nil {
+		if errors.Is(err, badger.ErrNoMemTable) { // nothing of it was written
+			err = Unwritten(err)
+			b.block(err)
+		} else if err != nil {
 			b.fail(fmt.Errorf("commit: %w", err))
 			err = *b.failed.Load()
+		}
+		if err != nil {
 			for _, r := range t.requests {
+				if r.kind == expire { // it is looked at again
+					b.due.add(deadline{at: stamp(time.Now().Add(expireAgain)), key: r.key})
+				}
 				r.answer = answer{err: err}
 				r.reply()
 			}

@@ -20,6 +20,10 @@ var (
 	// range.
 	ErrValueLogSize = stderrors.New("Invalid ValueLogFileSize, must be in range [1MB, 2GB)")
 
+	// ErrNoMemTable is returned when what a write needs could not be made. Nothing of it was
+	// written, and it may be tried again.
+	ErrNoMemTable = stderrors.New("cannot create new mem table")
+
 	// ErrKeyNotFound is returned when key isn't found on a txn.Get.
 	ErrKeyNotFound = stderrors.New("Key not found")
 
