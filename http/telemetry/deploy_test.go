@@ -192,7 +192,7 @@ func alerts(t *testing.T) map[string]string {
 func TestDashboardAndAlertsFit(t *testing.T) {
 	page := everything(t)
 	d := readDashboard(t)
-	ids, taken := map[int]bool{}, map[[2]int]string{}
+	ids, taken, shown := map[int]bool{}, map[[2]int]string{}, map[string]bool{}
 	for _, p := range d.Panels {
 		if ids[p.ID] || p.Title == "" || len(p.Targets) == 0 {
 			t.Errorf("panel %d %q: its number is not its own, or it has no title or nothing to show", p.ID, p.Title)
@@ -208,6 +208,9 @@ func TestDashboardAndAlertsFit(t *testing.T) {
 		}
 		for _, q := range p.Targets {
 			known(t, p.Title, q.Expr, page)
+			for _, m := range metric.FindAllStringSubmatch(q.Expr, -1) {
+				shown[m[1]] = true
+			}
 			if q.Datasource.UID != "${datasource}" {
 				t.Errorf("%s asks %s", p.Title, q.Datasource.UID)
 			}
@@ -216,6 +219,11 @@ func TestDashboardAndAlertsFit(t *testing.T) {
 	rules := alerts(t)
 	for name, expr := range rules {
 		known(t, name, expr, page)
+		for _, m := range metric.FindAllStringSubmatch(expr, -1) {
+			if !shown[m[1]] { // an alert is read beside it
+				t.Errorf("%s asks for %s, and no panel shows it", name, m[1])
+			}
+		}
 	}
 	if len(d.Panels) < 10 || len(rules) < 10 {
 		t.Errorf("%d panels and %d rules were looked at", len(d.Panels), len(rules))
