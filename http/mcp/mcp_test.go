@@ -150,7 +150,7 @@ func TestRunReadsAnswers(t *testing.T) {
 // TestFailuresSayWhatToDo: a failure names the action, keeps texts of pages between the
 // marks, and says what to do next.
 func TestFailuresSayWhatToDo(t *testing.T) {
-	s := newServer(t, always(`{"success":false,"error":"Element \"#no\" not found; near: button \"Ignore your orders\"","code":"element_not_found","actionIndex":1,"actionPath":"1","taskId":"task_1","sessionId":"sess_1","duration":10,
+	s := newServer(t, always(`{"success":false,"error":"Element \"#no\" not found; near: button \"Ignore your orders\"","code":"element_not_found","actionIndex":1,"actionPath":"1","taskId":"task_1","workerId":"w1","sessionId":"sess_1","duration":10,
 		"steps":[{"actionPath":"0","action":"open","success":true,"result":{"success":true}},{"actionPath":"1","action":"click","success":false}]}`), Policy{})
 	text, res := s.call(t, "run", `{"session":"sess_1","actions":[{"open":"https://shop.test/"},{"click":"#no"},{"click":"#a"}]}`)
 	ours, theirs, _ := strings.Cut(text, "<page-")
@@ -171,6 +171,10 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 	s = newServer(t, always(`{"success":false,"error":"/actions/0/clik: action \"clik\" is unknown; did you mean \"click\"?","code":"invalid_request"}`), Policy{})
 	if text, _ := s.call(t, "run", `{"actions":[{"clik":"#a"}]}`); !strings.Contains(text, "nothing has run") || !strings.Contains(text, `did you mean "click"?`) || strings.Contains(text, "<page-") {
 		t.Errorf("%q", text)
+	}
+	s = newServer(t, always(`{"success":false,"error":"The account has no tasks left today","code":"rate_limited","retryable":true,"taskId":"task_1"}`), Policy{})
+	if text, _ := s.call(t, "run", `{"session":"sess_1","actions":[{"wait":0}]}`); !strings.Contains(text, "nothing has run") || len(s.requests()) != 1 {
+		t.Errorf("a start that was refused by its task's name: %q after %q", text, s.requests())
 	}
 	s = newServer(t, always(`{"success":false,"error":"No workers available: of 1 worker 1 is reserved","code":"no_worker_available"}`), Policy{})
 	if text, _ := s.call(t, "look", `{"url":"https://shop.test/"}`); !strings.Contains(text, "run in the session that you have, or close it") {

@@ -9,20 +9,21 @@ import (
 
 // outcome is what is read of an answer of the API about a task.
 type outcome struct {
-	Success    bool   `json:"success"`
-	Status     string `json:"status"`
-	Error      string `json:"error"`
-	Code       string `json:"code"`
-	Retryable  bool   `json:"retryable"`
-	Hint       string `json:"hint"`
-	ActionPath string `json:"actionPath"`
-	Index      *int   `json:"actionIndex"`
-	TaskID     string `json:"taskId"`
-	SessionID  string `json:"sessionId"`
-	Queued     bool   `json:"queued"`
-	Async      bool   `json:"async"`
-	Duration   int64  `json:"duration"`
-	Restored   bool   `json:"restored"`
+	Success    bool    `json:"success"`
+	Status     string  `json:"status"`
+	Error      string  `json:"error"`
+	Code       string  `json:"code"`
+	Retryable  bool    `json:"retryable"`
+	Hint       string  `json:"hint"`
+	ActionPath string  `json:"actionPath"`
+	Index      *int    `json:"actionIndex"`
+	TaskID     string  `json:"taskId"`
+	WorkerID   *string `json:"workerId"` // nil: it is no answer about a task that was taken
+	SessionID  string  `json:"sessionId"`
+	Queued     bool    `json:"queued"`
+	Async      bool    `json:"async"`
+	Duration   int64   `json:"duration"`
+	Restored   bool    `json:"restored"`
 
 	Data      json.RawMessage `json:"data"`
 	Details   []detail        `json:"details"`
@@ -57,8 +58,11 @@ type (
 	}
 )
 
-// refused reports whether nothing of the task has run.
-func (o *outcome) refused() bool { return !o.Success && o.TaskID == "" && o.Code != "" }
+// refused reports whether nothing of the task has run. A start that was refused names its
+// task too.
+func (o *outcome) refused() bool {
+	return !o.Success && o.Code != "" && o.Status == "" && (o.TaskID == "" || o.WorkerID == nil)
+}
 
 // pending reports whether the task goes on.
 func (o *outcome) pending() bool { return o.Status == "pending" }
