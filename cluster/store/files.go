@@ -262,8 +262,14 @@ func (f *Files) halves(ctx context.Context, described map[string]bool, now time.
 		if described[name] {
 			continue
 		}
-		msg, err := f.stream.GetLastMsgForSubject(ctx, subject)
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
+		var msg *jetstream.RawStreamMsg
+		err := f.store.untilAnswered(ctx, func(try context.Context) (err error) {
+			if msg, err = f.stream.GetLastMsgForSubject(try, subject); errors.Is(err, jetstream.ErrMsgNotFound) {
+				err = nil // an answer: it is gone
+			}
+			return err
+		})
+		if err == nil && msg == nil {
 			continue
 		}
 		if err != nil {
