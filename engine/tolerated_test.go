@@ -86,3 +86,24 @@ func TestTheFailureThatCountsIsKnownWithoutRoom(t *testing.T) {
 		t.Errorf("%d were left out; the first that counts is %q", p.left.Errors, p.first)
 	}
 }
+
+// TestTheFirstFailureThatCounts: of up to six failures of which any may be tolerated, the
+// outcome has the code of the first one that was not.
+func TestTheFirstFailureThatCounts(t *testing.T) {
+	for n := range 7 {
+		for mix := range 1 << n {
+			var p reports
+			want := Code("")
+			for i := range n {
+				f := Failure{Code: Code(fmt.Sprint("c", i)), Path: fmt.Sprint(i % 2), Tolerated: mix>>i&1 == 1}
+				if want == "" && !f.Tolerated {
+					want = f.Code
+				}
+				p.failed(f, i == n-1)
+			}
+			if p.first != want {
+				t.Errorf("%d failures, tolerated %b: %q, want %q", n, mix, p.first, want)
+			}
+		}
+	}
+}
