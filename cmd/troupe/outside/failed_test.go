@@ -9,9 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"troupe/testkit/need"
 )
 
 // TestFailuresLookLikeFailures: a list that ran to its end with a failed action has failed
@@ -21,6 +25,50 @@ import (
 // Promise: A list that ran to its end with a failure that it does not tolerate counts as
 // failed everywhere but in the poll (docs/reliability.md#what-counts-as-failed).
 func TestFailuresLookLikeFailures(t *testing.T) {
+	c, base := serve(t, t.TempDir(), "--workers=2", "--allow-cidr=127.0.0.1/32", "--metrics-listen=127.0.0.1:0")
+	token := tokenLine.FindStringSubmatch(c.out.String())
+	if token == nil {
+		t.Fatalf("no token is printed: %s", c.out.String())
+	}
+	failuresLookLikeFailures(t, token[1], []string{base}, []string{c.metricsAddress(t)})
+}
+
+// TestFailuresOfNodesLookLikeFailures: the same where several nodes have one queue, with
+// every question at another node.
+func TestFailuresOfNodesLookLikeFailures(t *testing.T) {
+	need.All(t)
+	t.Parallel()
+	g := newTestCluster(t, 1, 1, 1)
+	var bases, metrics []string
+	for _, m := range g.nodes {
+		bases, metrics = append(bases, m.base), append(metrics, m.metrics)
+	}
+	failuresLookLikeFailures(t, g.token, bases, metrics)
+	g.end()
+}
+
+// counted adds up what nodes count of tasks with a status.
+func counted(t *testing.T, metrics []string, status string) (n float64) {
+	t.Helper()
+	for _, at := range metrics {
+		code, page := fetch(t, "http://"+at+"/metrics", "")
+		if code != 200 {
+			t.Fatalf("%s tells no metrics: %d", at, code)
+		}
+		for _, found := range regexp.MustCompile(`(?m)^troupe_tasks_total\{[^}]*status="`+status+`"[^}]*\} (\S+)$`).FindAllStringSubmatch(page, -1) {
+			v, err := strconv.ParseFloat(found[1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += v
+		}
+	}
+	return n
+}
+
+// failuresLookLikeFailures tries lists with and without failures at nodes that have one
+// queue. Each question goes to the next of them.
+func failuresLookLikeFailures(t *testing.T, token string, bases, metrics []string) {
 	var mu sync.Mutex
 	told := map[string][]string{} // events by task
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -35,17 +83,15 @@ func TestFailuresLookLikeFailures(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	}))
-	defer hook.Close()
-	data := t.TempDir()
-	c, base := serve(t, data, "--workers=2", "--allow-cidr=127.0.0.1/32")
-	token := tokenLine.FindStringSubmatch(c.out.String())
-	if token == nil {
-		t.Fatalf("no token is printed: %s", c.out.String())
+	t.Cleanup(hook.Close)
+	asked := 0
+	at := func() string {
+		asked++
+		return bases[asked%len(bases)]
 	}
-	t.Setenv("TROUPE_TOKEN", token[1])
 	ask := func(method, path, body string, into any) {
 		t.Helper()
-		status, got, err := sendTo(method, base+path, token[1], body)
+		status, got, err := sendTo(method, at()+path, token, body)
 		if err != nil || status >= 300 || json.Unmarshal([]byte(got), into) != nil {
 			t.Fatalf("%s %s: %d, %v: %s", method, path, status, err, got)
 		}
@@ -71,6 +117,8 @@ func TestFailuresLookLikeFailures(t *testing.T) {
 			if row.failed {
 				status, code, attempts, exit = "failed", "element_not_found", 2, exitFailed
 			}
+
+			completed, failed := counted(t, metrics, "completed"), counted(t, metrics, "failed")
 
 			// The queue: attempts, the poll, lists, notices.
 			var started struct{ TaskID string }
@@ -156,8 +204,19 @@ func TestFailuresLookLikeFailures(t *testing.T) {
 				return path
 			}
 			task, items := write("task.json", `{"actions":`+row.actions+`}`), write("items.ndjson", `{"n":1}`+"\n")
-			if got, stdout, stderr := play(t, "", "batch", "run", task, items, "--out", filepath.Join(dir, "out.ndjson"), "--url", base); got != exit {
+			cli := []string{"batch", "run", task, items, "--out", filepath.Join(dir, "out.ndjson"), "--url", at()}
+			if got, stdout, stderr := playWith(t, []string{"TROUPE_TOKEN=" + token}, "", cli...); got != exit {
 				t.Errorf("batch run ends with %d: %s%s", got, stdout, stderr)
+			}
+
+			// The numbers: each attempt is a task that ran.
+			ran := float64(attempts + 3 + 1 + 1)
+			until("the count of the last task", func() bool {
+				return counted(t, metrics, "completed")+counted(t, metrics, "failed")-completed-failed >= ran
+			})
+			completed, failed = counted(t, metrics, "completed")-completed, counted(t, metrics, "failed")-failed
+			if want := map[bool]float64{true: ran}[row.failed]; failed != want || completed != ran-want {
+				t.Errorf("%v tasks count as failed and %v as completed, of %v", failed, completed, ran)
 			}
 		})
 	}

@@ -56,8 +56,15 @@ var alone = paths.Transport{RoundTripper: &http.Transport{DisableKeepAlives: tru
 // play runs a command line to its end.
 func play(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return playWith(t, nil, stdin, args...)
+}
+
+// playWith is play with more in the environment.
+func playWith(t *testing.T, env []string, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	var out, errs output
 	c := exec.Command(program, args...)
+	c.Env = append(os.Environ(), env...)
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &errs
 	var ended *exec.ExitError
 	if err := c.Run(); err != nil && !errors.As(err, &ended) {
