@@ -64,7 +64,9 @@ type Badger struct {
 	frozen      atomic.Bool           // the disk has no room to open it: it is only read
 	minFree     int64
 	rest        rest
-	reserveSize int64 // how large the reserve beside the store is to be
+	pads        chan chan struct{} // asks the writer to fill the log in use, and is told when it has
+	packing     sync.WaitGroup     // the tables are being put together; the syncer begins it, one at a time
+	reserveSize int64              // how large the reserve beside the store is to be
 	flushing    sync.Mutex
 	newest      atomic.Int64 // number of the log that has what was committed last
 	flushed     int          // up to this number, logs are on the disk, but for what was added to the last one
@@ -100,6 +102,7 @@ func OpenBadger(dir string, o Options) (*Badger, error) {
 		dir: dir, lock: lock, log: o.Log,
 		requests:    make(chan *request, 4*groupSize),
 		unsynced:    make(chan *request, 4*groupSize),
+		pads:        make(chan chan struct{}),
 		wrote:       make(chan struct{}),
 		synced:      make(chan struct{}),
 		minFree:     o.MinFree,
@@ -308,6 +311,7 @@ func (b *Badger) Close() error {
 	<-b.wrote
 	close(b.unsynced)
 	<-b.synced
+	b.packing.Wait()
 	b.hub.Close()
 	b.views.close()
 	if b.flushLog != nil {

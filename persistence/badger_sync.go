@@ -28,6 +28,9 @@ func (b *Badger) syncAll(o Options) {
 		case <-tick.C:
 			b.checkDisk()
 			b.rest.tick()
+			if b.rest.calm.tick(b.rest.written.Load()) {
+				b.pack()
+			}
 		}
 		if b.dirty.Swap(false) && b.failed.Load() == nil {
 			version := b.state.version()

@@ -37,6 +37,9 @@ func (b *Badger) write() {
 			b.commit(b.gather(r))
 		case <-alarm.C:
 			b.commit(b.due.take(time.Now(), groupSize))
+		case done := <-b.pads:
+			b.pad()
+			close(done)
 		}
 		alarm.Reset(b.due.wait(time.Now()))
 	}
