@@ -62,10 +62,15 @@ const name = (s) => s.name ?? `Schedule ${s.scheduleId.replace(/^sched_([0-9a-f]
 // rule says when a schedule is due.
 const rule = (s) => (s.every ? `every ${coarse(s.every)}` : `${s.cron} · ${s.timeZone}`);
 
-// standing shows how a schedule stands, in colour and words.
+// lastEnd is the last run that has ended, or a time that had none.
+const lastEnd = (s) => s.runs?.find((r) => r.status !== "queued");
+
+// standing shows how a schedule stands, in colour and words. One that goes on, and whose
+// last run has failed, is not well.
 function standing(e, s) {
-  stateInto(e, s.status === "active" ? "online" : "reserved");
-  text(e, s.status === "active" ? "Active" : "Paused");
+  const fails = s.status === "active" && lastEnd(s)?.status === "failed";
+  stateInto(e, fails ? "failed" : s.status === "active" ? "online" : "reserved");
+  text(e, fails ? "Failed last" : s.status === "active" ? "Active" : "Paused");
 }
 
 const runs = { queued: "Queued", complete: "Complete", failed: "Failed", skipped: "Skipped", missed: "Missed" };
@@ -85,6 +90,7 @@ function row(first) {
     text(when, s.items ? `batch of ${s.items}` : "");
     text(next, s.next.length ? `${rule(s)} · next ${timesLine(s)}` : rule(s));
     const run = s.runs?.[0];
+    last.dataset.is = run?.status ?? "";
     text(last, run ? `Last run ${day(run.plannedAt, s)}: ${runs[run.status].toLowerCase()}${run.code ? `, ${run.code}` : ""}` : "Has not run yet");
     if (chosen) a.setAttribute("aria-current", "true");
     else a.removeAttribute("aria-current");
