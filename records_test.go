@@ -37,6 +37,7 @@ var written = map[string]string{
 	"actors/records.Store.endTask":       "outcome",
 	"actors/records.Store.GiveUpKey":     "key",
 	"actors/records.Store.EndKey":        "key",
+	"actors/records.Store.EndCall":       "key",
 	"actors/records.Store.putTaskOver":   "task",
 	"actors/records.Batches.End":         "batch-end",
 	"actors/records.Batches.Put":         "batch",
@@ -69,6 +70,7 @@ var written = map[string]string{
 
 	"http.init":           "(a schema for clients)",
 	"http.canonical":      "request-digest",
+	"http.Server.once":    "call-answer",
 	"http.Server.playFor": "(for clients)",
 
 	"http/admin.RunFlow.Do": "(a task, as clients write it)",

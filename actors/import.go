@@ -201,7 +201,11 @@ func (i *importing) keys(ctx context.Context) error {
 			continue
 		}
 		var k records.Key
-		if err := records.ReadJSON(ctx, i.old.Plain, r.Key, &k); err != nil {
+		err := records.ReadJSON(ctx, i.old.Plain, r.Key, &k)
+		if err == nil {
+			err = i.new.CloseAnswerFrom(i.old, r.Key, &k)
+		}
+		if err != nil {
 			i.leave("the answer to a key of the account %q: it cannot be read", persistence.AccountName(account))
 			continue
 		}

@@ -34,11 +34,12 @@ type keys struct {
 // holds a connection, and goes on when its client has left.
 const maxRepeats = 256
 
-// keyed is a request with a key. Reply: [api.Started] when it is a start, else
-// [api.Executed].
+// keyed is a request with a key. Reply: [api.Started] when it is a start,
+// [api.CallBegun] when it is a call, else [api.Executed].
 type keyed struct {
 	Execute *api.Execute
 	Start   bool
+	Call    bool   // it runs no task: Execute has only whose it is, and its key
 	Files   uint64 // see [startTask]
 }
 
@@ -102,9 +103,17 @@ func (k *keys) Receive(ctx actor.Context) {
 		default:
 			k.end(ctx, r, m)
 		}
+	case *callBegun:
+		k.onCallBegun(ctx, m)
+	case *callAgain:
+		k.read(ctx, m.req)
+	case *callEnded:
+		k.onCallEnded(ctx, m)
 	case *flush:
 		k.flushes = append(k.flushes, flushWaiter{ctx.Sender(), m.Account})
 		k.check(ctx)
+	default:
+		keysVerbs.answer(k, ctx, m)
 	}
 }
 
@@ -115,7 +124,7 @@ func (k *keys) onRequest(ctx actor.Context, m *keyed) {
 		r := &keyedRequest{keyed: *m, waiting: []*actor.PID{ctx.Sender()}}
 		k.live[m.id()] = r
 		k.read(ctx, r)
-	case !bytes.Equal(first.Execute.Idempotency.Digest, m.Execute.Idempotency.Digest) || first.Start != m.Start:
+	case !bytes.Equal(first.Execute.Idempotency.Digest, m.Execute.Idempotency.Digest) || first.Start != m.Start || first.Call != m.Call:
 		ctx.Respond(m.refused(api.Refuse(engine.CodeIdempotencyMismatch, "")))
 	case k.repeats[m.Execute.Account.ID] >= maxRepeats:
 		ctx.Respond(m.refused(api.Refuse(engine.CodeTooManyWaiting, fmt.Sprintf("%d repeated requests of this account already do", maxRepeats))))
@@ -141,6 +150,9 @@ func (k *keys) read(ctx actor.Context, r *keyedRequest) {
 
 // refused is the refusal as an answer to this kind of request.
 func (m *keyed) refused(no *api.Refusal) any {
+	if m.Call {
+		return &api.CallBegun{Refusal: no}
+	}
 	if m.Start {
 		return &api.Started{TaskID: m.Execute.TaskID, Refusal: no}
 	}
@@ -151,6 +163,8 @@ func (m *keyed) refused(no *api.Refusal) any {
 func (k *keys) onRead(ctx actor.Context, m *keyRead) {
 	r, rec := m.req, m.rec
 	switch {
+	case errors.Is(m.err, persistence.ErrNotFound) && r.Call:
+		k.beginCall(ctx, r)
 	case errors.Is(m.err, persistence.ErrNotFound):
 		k.tasks[r.Execute.TaskID] = r
 		if r.Execute.Task.Queue != nil {
@@ -163,8 +177,10 @@ func (k *keys) onRead(ctx actor.Context, m *keyRead) {
 	case m.err != nil:
 		k.node.log.Error().Err(m.err).Msg("key not read")
 		k.end(ctx, r, r.refused(api.RefusalFor(m.err)))
-	case !bytes.Equal(rec.Digest, r.Execute.Idempotency.Digest) || r.Start != (rec.Started != nil):
+	case !bytes.Equal(rec.Digest, r.Execute.Idempotency.Digest) || r.Start != (rec.Started != nil) || r.Call != rec.Call:
 		k.end(ctx, r, r.refused(api.Refuse(engine.CodeIdempotencyMismatch, "")))
+	case r.Call:
+		k.onCallRead(ctx, r, rec)
 	case r.Start:
 		k.end(ctx, r, rec.Started)
 	case rec.Executed.Outcome == nil && rec.Node != k.node.cfg.Node: // it may still run there

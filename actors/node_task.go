@@ -53,7 +53,7 @@ func (n *Node) start(ctx context.Context, m *api.Execute, files uint64) (*api.St
 		return lost(no), nil
 	}
 	if m.Idempotency.Key != "" {
-		return request(context.WithoutCancel(ctx), n, n.parts.keys, m, &keyed{m, true, files}, lost)
+		return request(context.WithoutCancel(ctx), n, n.parts.keys, m, &keyed{Execute: m, Start: true, Files: files}, lost)
 	}
 	if m.Task.Queue != nil { // it is written soon, or not at all
 		return request(context.WithoutCancel(ctx), n, n.parts.queue, m, &enqueue{m, files}, lost)

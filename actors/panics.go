@@ -125,6 +125,23 @@ func (k *keys) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool 
 		}
 	case *keyRead:
 		k.end(ctx, m.req, m.req.refused(no))
+	case *api.BeginCall:
+		r := k.live[[2]string{m.Account.ID, m.Idempotency.Key}]
+		if r != nil && r.Call && len(r.waiting) == 1 && r.waiting[0] == ctx.Sender() { // else it goes on
+			k.end(ctx, r, r.refused(no))
+			return true
+		}
+	case *callBegun:
+		k.end(ctx, m.req, m.req.refused(no))
+	case *callAgain:
+		k.end(ctx, m.req, m.req.refused(no))
+	case *callEnded:
+		ctx.Send(m.caller, &api.CallEnded{})
+		k.end(ctx, m.req, m.req.refused(no))
+	case *api.EndCall: // what it did stays; its answer is lost
+		if r := k.live[[2]string{m.Account.ID, m.Key}]; r != nil && r.Call && r.rec.TaskID == m.Run && !r.writing {
+			k.end(ctx, r, r.refused(no))
+		}
 	case *startRequest:
 		if r := k.tasks[m.Executed.TaskID]; r != nil {
 			r.writing = false

@@ -22,7 +22,7 @@ var batchBody = fmt.Sprintf(`{"type":"object","required":["task","items"],"addit
 
 func init() {
 	const tag = "Batches"
-	key := param{keyHeader, "header", "Makes the request safe to repeat: while the batch is kept, the same key gets that batch.", `{"type":"string","minLength":1,"maxLength":255,"pattern":"^[!-~]+$"}`, false}
+	key := param{keyHeader, "header", "Makes the request safe to repeat: while the batch is kept, the same key gets that batch.", keySchema, false}
 	operations = append(operations,
 		operation{
 			method: "post", path: batchesPath, id: "createBatch", tag: tag, body: batchBody, lines: "The first line is an object with `task`, `name` and `notify`, each further line an item.",

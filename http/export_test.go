@@ -1,5 +1,7 @@
 package http
 
+import "encoding/json"
+
 // PollDisconnects checks all waiting connections once.
 func (s *Server) PollDisconnects() { s.disconnects.poll() }
 
@@ -32,3 +34,14 @@ const MaxWaits = maxWaits
 
 // UploadFolder makes the folder for the uploads of a request.
 var UploadFolder = uploadFolder
+
+// OpenAPIOperation is what the API document says of a method at a path.
+func OpenAPIOperation(path, method string) json.RawMessage {
+	var d struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	if err := json.Unmarshal(openAPI(), &d); err != nil {
+		panic(err)
+	}
+	return d.Paths[path][method]
+}

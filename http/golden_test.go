@@ -10,10 +10,11 @@ import (
 	"troupe/testkit/golden"
 )
 
-// keptForms are digests of requests.
+// keptForms are digests of requests, and answers to them.
 func keptForms(t *testing.T) []golden.Case {
 	return []golden.Case{
 		digestOfRequest(t),
+		golden.Record[callAnswer](t, "call-answer", nil),
 	}
 }
 

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -53,14 +54,16 @@ func (s *Server) noticeRoutes() []route {
 	one, endpoint := noticesPath+"/{noticeId}", endpointsPath+"/{endpointId}"
 	return []route{
 		s.tokenRoute("GET", noticesPath, withoutName(s.listNotices)),
-		s.tokenRoute("POST", one+"/redeliver", s.redeliver),
+		s.callRoute(one+"/redeliver", byName(s.redeliver), asItIs(s.getNotice)),
 		s.tokenRoute("GET", one, s.getNotice),
 		s.tokenRoute("GET", endpointsPath, wholeList(s.listEndpoints)),
-		s.tokenRoute("POST", endpointsPath, s.withJSONBody(s.putEndpoint)),
-		s.tokenRoute("POST", endpoint+"/enable", s.enableEndpoint),
+		s.callRoute(endpointsPath, withBody(s.putEndpoint), s.endpointMade),
+		s.callRoute(endpoint+"/enable", byName(s.enableEndpoint), s.endpointMade),
 		s.tokenRoute("DELETE", endpoint, s.removeEndpoint),
 		s.tokenRoute("GET", secretPath, withoutName(s.noticeSecret)),
-		s.tokenRoute("POST", secretPath+"/rotate", s.withJSONBody(s.rotateSecret)),
+		s.callRoute(secretPath+"/rotate", withBody(s.rotateSecret), asItIs(func(ctx *fasthttp.RequestCtx, a persistence.Account, _ string) *answer.Refusal {
+			return s.noticeSecret(ctx, a)
+		})),
 	}
 }
 
@@ -119,9 +122,6 @@ func (s *Server) getNotice(ctx *fasthttp.RequestCtx, account persistence.Account
 }
 
 func (s *Server) redeliver(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
-	if _, no := s.bodies.readJSONBody(ctx); no != nil { // a page of another site cannot send that
-		return no
-	}
 	return s.sendNotice(ctx, "send a notice again", id, &api.Redeliver{Account: access.ForActors(account), ID: id})
 }
 
@@ -161,10 +161,27 @@ func (s *Server) putEndpoint(ctx *fasthttp.RequestCtx, account persistence.Accou
 	return s.sendEndpoint(ctx, "keep an endpoint", m)
 }
 
-func (s *Server) enableEndpoint(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
-	if _, no := s.bodies.readJSONBody(ctx); no != nil { // a page of another site cannot send that
+// endpointMade answers a repeat with the endpoint that the first request was answered with,
+// as it is now.
+func (s *Server) endpointMade(ctx *fasthttp.RequestCtx, account persistence.Account, _ string, first *callAnswer) *answer.Refusal {
+	var made endpointAnswer
+	if err := json.Unmarshal(first.Body, &made); err != nil {
+		return s.faults.Refuse(ctx, "read the answer to a key", err)
+	}
+	l, no := ask(s, ctx, s.base, "list endpoints", &api.ListEndpoints{Account: access.ForActors(account)})
+	if no != nil {
 		return no
 	}
+	for i := range l.Endpoints {
+		if l.Endpoints[i].ID == made.Endpoint.EndpointID {
+			answer.SendJSON(ctx, first.Status, endpointAnswer{true, answer.OfEndpoint(&l.Endpoints[i])})
+			return nil
+		}
+	}
+	return goneSince("endpoint")
+}
+
+func (s *Server) enableEndpoint(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
 	return s.changeEndpoint(ctx, account, id, api.EndpointEnable)
 }
 

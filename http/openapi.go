@@ -47,6 +47,8 @@ var (
 
 	flowParam    = param{"name", "path", "The name of the flow.", `{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"}`, true}
 	profileParam = param{"name", "path", "The name of the profile.", `{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"}`, true}
+	keySchema    = `{"type":"string","minLength":1,"maxLength":255,"pattern":"^[!-~]+$"}`
+	keyParam     = param{keyHeader, "header", "Makes the request safe to repeat: within 24 hours the same key with the same content is carried out once, and answered with what is true of it then.", keySchema, false}
 	taskParam    = param{"taskId", "path", "The task, as its start was answered.", `{"type":"string"}`, true}
 )
 
@@ -58,14 +60,14 @@ var operations = []operation{
 		summary: "Run a task",
 		doc: "Plays a list of actions in a browser and answers with how it ended. A task that was played is a 200, whether its actions worked or not. " +
 			"With `async` the answer comes as soon as a worker has the task, with `queue` as soon as the task is on the disk. `POST /v1/execute` is the same.",
-		params:  []param{{keyHeader, "header", "Makes the request safe to repeat: within 24 hours the same key with the same content gets the first answer.", `{"type":"string","minLength":1,"maxLength":255,"pattern":"^[!-~]+$"}`, false}},
+		params:  []param{{keyHeader, "header", "Makes the request safe to repeat: within 24 hours the same key with the same content gets the first answer.", keySchema, false}},
 		answers: []reply{{200, "The task was played, or was started.", "", []any{answer.Task{}, started{}}}, {202, "The task is in the queue.", "", []any{answer.Queued{}}}, {408, "The task's time was over.", "", []any{answer.Task{}}}, {413, "The request, or the task's result, is too large.", "", []any{answer.Refusal{}, answer.Task{}}}, {500, "The service failed.", "", []any{answer.Refusal{}, answer.Task{}}}},
 		codes: append([]engine.Code{engine.CodePlanRequired, engine.CodeForeignWorker, engine.CodeSessionLimit, engine.CodeNoWorkerAvailable, engine.CodeTaskTimeout,
 			engine.CodeWorkerBusy, engine.CodeWorkerReserved, engine.CodeWorkerOffline, engine.CodeSessionMismatch, engine.CodeIdempotencyMismatch,
 			engine.CodeDailyLimit, engine.CodeTooManyWaiting, engine.CodeQueueFull, engine.CodeQueueUnavailable, engine.CodeNoticesUnavailable}, bodyCodes...),
 	},
 	{
-		method: "post", path: "/v1/validate", id: "validate", tag: "Tasks", task: true,
+		method: "post", path: validatePath, id: "validate", tag: "Tasks", task: true,
 		summary: "Check a task",
 		doc:     "Says what is wrong with a task, which plan it needs and how long it can take. Plays nothing and counts nothing.",
 		params:  []param{{"items", "query", "Whether the task is that of a batch: `${item.name}` reads a field of its items, and it takes no files.", `{"type":"boolean","default":false}`, false}},

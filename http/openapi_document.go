@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/http/admin"
 	"troupe/http/answer"
 )
 
@@ -32,6 +33,7 @@ var openAPI = sync.OnceValue(func() []byte {
 			at = fields{}
 			paths[o.path] = at
 		}
+		o.takeKey()
 		at[o.method] = o.describe(&r)
 	}
 	paths["/v1/execute"] = fields{"post": aliasOf(paths["/v1/"].(fields)["post"].(fields), "executeAlias")}
@@ -69,6 +71,21 @@ func aliasOf(o fields, id string) fields {
 	alias["operationId"] = id
 	alias["summary"] = o["summary"].(string) + " (the same)"
 	return alias
+}
+
+// takeKey adds the key to what takes one: to all that is posted, but what makes nothing.
+func (o *operation) takeKey() {
+	has := slices.ContainsFunc(o.params, func(p param) bool { return p.name == keyHeader })
+	command, operators := strings.CutPrefix(o.path, strings.TrimSuffix(operatorPath, "/"))
+	if has || o.method != "post" || o.path == validatePath || operators && admin.ReadOnly(command) {
+		return
+	}
+	o.params = append(slices.Clone(o.params), keyParam)
+	for _, c := range []engine.Code{engine.CodeIdempotencyMismatch, engine.CodeTooManyWaiting, engine.CodeNotFound, engine.CodeInterrupted} {
+		if !slices.Contains(o.codes, c) {
+			o.codes = append(slices.Clone(o.codes), c)
+		}
+	}
 }
 
 func (o *operation) describe(r *reflector) fields {

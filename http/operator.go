@@ -23,12 +23,27 @@ func (s *Server) runCommand(ctx *fasthttp.RequestCtx, a persistence.Account, nam
 	if no := s.commands.Admit(name); no != nil {
 		return no
 	}
-	token, _ := access.Bearer(ctx) // which let it in
-	b, no := s.bodies.readJSONBody(ctx)
-	if no != nil {
-		return no
+	if admin.ReadOnly("/" + name) {
+		ctx.Request.Header.Del(keyHeader) // it makes nothing
 	}
-	return s.commands.Run(ctx, name, admin.Caller{Account: a, Token: persistence.DigestOf(token), From: s.control.ClientText(ctx)}, b.payload)
+	return s.once(s.command, s.commandRan)(ctx, a, name)
+}
+
+func (s *Server) command(ctx *fasthttp.RequestCtx, a persistence.Account, name string, payload []byte) *answer.Refusal {
+	token, _ := access.Bearer(ctx) // which let it in
+	return s.commands.Run(ctx, name, admin.Caller{Account: a, Token: persistence.DigestOf(token), From: s.control.ClientText(ctx)}, payload)
+}
+
+// commandRan answers a repeated command with what the first one has given, unless what it
+// has made is gone.
+func (s *Server) commandRan(ctx *fasthttp.RequestCtx, _ persistence.Account, name string, first *callAnswer) *answer.Refusal {
+	switch what, err := s.commands.Gone(name, first.Body); {
+	case err != nil:
+		return s.faults.Refuse(ctx, "look for what a command has made", err)
+	case what != "":
+		return goneSince(what)
+	}
+	return first.send(ctx)
 }
 
 // adminService is the server as the operator's commands see it.

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -52,9 +53,6 @@ func (s *Server) listQueue(ctx *fasthttp.RequestCtx, account persistence.Account
 
 // sendAgain queues a task again that failed for good.
 func (s *Server) sendAgain(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
-	if _, no := s.bodies.readJSONBody(ctx); no != nil { // a page of another site cannot send that
-		return no
-	}
 	if !answer.SaneID([]byte(id)) {
 		return answer.Refuse(engine.CodeTaskNotFound)
 	}
@@ -67,6 +65,16 @@ func (s *Server) sendAgain(ctx *fasthttp.RequestCtx, account persistence.Account
 	}
 	answer.SendJSON(ctx, fasthttp.StatusAccepted, answer.OfQueued(x))
 	return nil
+}
+
+// sentAgain answers a repeat with what is true now of the task that the first request has
+// queued.
+func (s *Server) sentAgain(ctx *fasthttp.RequestCtx, account persistence.Account, _ string, first *callAnswer) *answer.Refusal {
+	var made answer.Queued
+	if err := json.Unmarshal(first.Body, &made); err != nil {
+		return s.faults.Refuse(ctx, "read the answer to a key", err)
+	}
+	return s.sendRepeated(ctx, &api.Execute{Account: access.ForActors(account)}, &api.Started{TaskID: made.TaskID, Queued: &api.QueuePlace{}}, &TaskResult{})
 }
 
 // waitsInQueue finds a task of the account that waits in the queue; nil: there is none.

@@ -20,6 +20,9 @@ const feedPath = "/v1/events"
 // livePath is the prefix of live pictures, each under the object that it shows.
 const livePath = "/v1/live/"
 
+// validatePath is where tasks are checked.
+const validatePath = "/v1/validate"
+
 // ticketsPath is where tickets are issued, and revoked below it.
 const ticketsPath = "/v1/tickets"
 
@@ -113,17 +116,6 @@ func withoutName(h func(*fasthttp.RequestCtx, persistence.Account) *answer.Refus
 	return func(ctx *fasthttp.RequestCtx, a persistence.Account, _ string) *answer.Refusal { return h(ctx, a) }
 }
 
-// withJSONBody reads the body, which is JSON, before the handler.
-func (s *Server) withJSONBody(h func(*fasthttp.RequestCtx, persistence.Account, []byte) *answer.Refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
-	return func(ctx *fasthttp.RequestCtx, a persistence.Account, _ string) *answer.Refusal {
-		b, no := s.bodies.readJSONBody(ctx)
-		if no != nil {
-			return no
-		}
-		return h(ctx, a, b.payload)
-	}
-}
-
 func ignoreName(h handler) func(*fasthttp.RequestCtx, string) *answer.Refusal {
 	return func(ctx *fasthttp.RequestCtx, _ string) *answer.Refusal { return h(ctx) }
 }
@@ -136,22 +128,22 @@ func (s *Server) routes() []route {
 		s.tokenRoute("POST", "/v1", withoutName(s.execute)).reading(keyHeader, traceHeader),
 		s.tokenRoute("POST", "/v1/", withoutName(s.execute)).reading(keyHeader, traceHeader),
 		s.tokenRoute("POST", "/v1/execute", withoutName(s.execute)).reading(keyHeader, traceHeader),
-		s.tokenRoute("POST", "/v1/validate", withoutName(s.validate)),
+		s.tokenRoute("POST", validatePath, withoutName(s.validate)),
 		s.tokenRoute("GET", "/v1/workers", wholeList(s.workers)),
 		s.tokenRoute("GET", "/v1/get-result", withoutName(s.result)),
 		s.tokenRoute("GET", "/v1/tasks", withoutName(s.recent)),
 		s.credentialRoute("GET", tasksPath+"{taskId}/events", itself, s.streams.Events).reading(live.LastEventHeader),
-		s.tokenRoute("POST", tasksPath+"{taskId}/retry", s.sendAgain),
+		s.callRoute(tasksPath+"{taskId}/retry", byName(s.sendAgain), s.sentAgain),
 		s.tokenRoute("GET", tasksPath+"{taskId}", ofTask(s.recentTask)),
 		s.tokenRoute("DELETE", tasksPath+"{taskId}", ofTask(s.cancel)),
 		s.credentialRoute("GET", feedPath, func(string) string { return live.AccountObject }, func(ctx *fasthttp.RequestCtx, p *live.Credential, _ string) *answer.Refusal {
 			return s.streams.Feed(ctx, p)
 		}).reading(live.LastEventHeader),
 		s.credentialRoute("GET", livePath+"{object}", itself, s.streams.Screencast),
-		s.tokenRoute("POST", ticketsPath, s.withJSONBody(s.authorizer.IssueTicket)),
+		s.callRoute(ticketsPath, withBody(s.authorizer.IssueTicket), s.stillAlive(live.Ticket)),
 		s.tokenRoute("DELETE", ticketsPath+"/{id}", s.authorizer.Revokes(live.Ticket)),
 		s.tokenRoute("GET", linksPath, wholeList(s.authorizer.ListLinks)),
-		s.tokenRoute("POST", linksPath, s.withJSONBody(s.authorizer.IssueLink)),
+		s.callRoute(linksPath, withBody(s.authorizer.IssueLink), s.stillAlive(live.Link)),
 		s.tokenRoute("DELETE", linksPath+"/{id}", s.authorizer.Revokes(live.Link)),
 		s.tokenRoute("GET", "/v1/flows", wholeList(s.listFlows)),
 		s.tokenRoute("GET", "/v1/flows/{name}", s.getFlow),
@@ -164,7 +156,7 @@ func (s *Server) routes() []route {
 		s.tokenRoute("GET", "/v1/usage", withoutName(s.usage)),
 		s.tokenRoute("GET", "/v1/tokens", wholeList(s.listOwnTokens)),
 		s.tokenRoute("GET", "/v1/cluster", withoutName(s.cluster)),
-		s.operatorRoute("POST", operatorPath+"{order}", s.runCommand),
+		s.operatorRoute("POST", operatorPath+"{order}", s.runCommand).reading(keyHeader),
 
 		s.tokenRoute("POST", mcpPath, withoutName(s.mcp)).reading(mcp.RequestHeaders...),
 

@@ -44,7 +44,7 @@ func init() {
 			method: "post", path: schedulesPath, id: "createSchedule", tag: tag, body: scheduleBody(true),
 			summary: "Run a task at certain times",
 			doc:     "Queues a task or a batch at each time of a cron line or an interval. Each time has exactly one run.",
-			params:  []param{{keyHeader, "header", "Makes the request safe to repeat: while the schedule is there, the same key with the same content gets it, as it is now.", `{"type":"string","minLength":1,"maxLength":255,"pattern":"^[!-~]+$"}`, false}},
+			params:  []param{{keyHeader, "header", "Makes the request safe to repeat: while the schedule is there, the same key with the same content gets it, as it is now.", keySchema, false}},
 			answers: []reply{{201, "The schedule.", "", []any{scheduleAnswer{}}}}, codes: append([]engine.Code{engine.CodeIdempotencyMismatch}, writes...),
 		},
 		operation{

@@ -11,6 +11,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/persistence"
+	"troupe/persistence/sealed"
 )
 
 // KeyRetention is how long the answer to a key is kept.
@@ -26,6 +27,57 @@ type Key struct {
 	// has no outcome until the task has ended.
 	Started  *api.Started  `json:"started,omitempty"`
 	Executed *api.Executed `json:"executed,omitempty"`
+	// Call: the request runs no task. Answer is what it was answered, sealed, since it may
+	// have a secret in it; none until it was carried out.
+	Call   bool   `json:"call,omitempty"`
+	Answer []byte `json:"answer,omitempty"`
+}
+
+var _ = sealed.Register(sealed.Kind{Prefix: KeyPrefix, Form: sealed.Field, Field: "answer", Holds: "answers to repeated requests"})
+
+// maxAnswer bounds the answer to a call, so that its record is no file.
+const maxAnswer = 128 << 10
+
+// EndCall writes the answer to a call.
+func (r *Store) EndCall(ctx context.Context, account, key string, k Key, answer []byte) (err error) {
+	if len(answer) > maxAnswer {
+		return fmt.Errorf("write the answer to a key: it has %d bytes, more than %d", len(answer), maxAnswer)
+	}
+	k.Node = r.Node
+	if k.Answer, err = r.seal.Close(KeyPath(account, key), answer); err != nil {
+		return fmt.Errorf("write the answer to a key: %w", err)
+	}
+	return putJSON(ctx, r.Plain, KeyPath(account, key), account, k.Made.Add(KeyRetention), k)
+}
+
+// CallAnswer is the answer to a call.
+func (r *Store) CallAnswer(account, key string, k *Key) ([]byte, error) {
+	return r.openAnswer(KeyPath(account, key), k)
+}
+
+func (r *Store) openAnswer(path string, k *Key) ([]byte, error) {
+	b, err := r.seal.Open(path, k.Answer)
+	if err != nil {
+		return nil, fmt.Errorf("read the answer to a key: %w", err)
+	}
+	return b, nil
+}
+
+// CloseAnswerFrom seals the answer in a record of another store for this one.
+func (r *Store) CloseAnswerFrom(old *Store, path string, k *Key) error {
+	if k.Answer == nil {
+		return nil
+	}
+	b, err := old.openAnswer(path, k)
+	if err == nil {
+		k.Answer, err = r.seal.Close(path, b)
+	}
+	return err
+}
+
+// DropKey forgets a key whose request was refused.
+func (r *Store) DropKey(ctx context.Context, account, key string) error {
+	return r.Plain.Delete(ctx, KeyPath(account, key), true)
 }
 
 // KeyPath is where the record of a key is. Clients choose keys freely, so the
@@ -51,7 +103,7 @@ func (r *Store) BeginKey(ctx context.Context, account, key string, k Key) error 
 	}
 	return r.Plain.Put(ctx, persistence.Item{
 		Key: KeyPath(account, key), Account: account, Value: b, Expires: k.Made.Add(KeyRetention), Durable: true,
-		New: r.Node != "" || k.Started != nil && k.Started.Queued != nil,
+		New: r.Node != "" || k.Call || k.Started != nil && k.Started.Queued != nil,
 	})
 }
 
@@ -86,7 +138,7 @@ func (r *Store) EndKey(ctx context.Context, account, key string, k Key) (found *
 func (r *Store) GiveUpKey(ctx context.Context, account, key, node string) (k *Key, lost bool, err error) {
 	for {
 		k, revision, err := r.keyAt(ctx, account, key)
-		if err != nil || k.answered() || k.Node != node {
+		if err != nil || k.Call || k.answered() || k.Node != node {
 			return k, false, err
 		}
 		k.Executed = k.Executed.With(lostTask())

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -63,6 +64,18 @@ func (c CreateAccount) about() string { return c.Name }
 // Do is part of [Command].
 func (c CreateAccount) Do(ctx context.Context, o *Admin) (Account, error) {
 	return c.with(ctx, o, o.Accounts.Create)
+}
+
+func (CreateAccount) gone(ctx context.Context, o *Admin, result json.RawMessage) (string, error) {
+	var a Account
+	if err := json.Unmarshal(result, &a); err != nil {
+		return "", err
+	}
+	_, err := o.Accounts.Get(ctx, a.ID)
+	if errors.Is(err, persistence.ErrNotFound) {
+		return "account", nil
+	}
+	return "", err
 }
 
 // with makes the account in one way or another.

@@ -12,7 +12,9 @@ import (
 // errUnaudited says that a command was not run because the audit log cannot be written.
 var errUnaudited = errors.New("the audit log cannot be written, so nothing was done")
 
-// readOnly reports whether a command changes nothing.
+// ReadOnly reports whether the command at a path changes nothing.
+func ReadOnly(path string) bool { return readOnly(path) }
+
 func readOnly(path string) bool {
 	return strings.HasSuffix(path, "/list") || strings.HasSuffix(path, "/show")
 }

@@ -1,8 +1,10 @@
 package admin
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -146,4 +148,24 @@ func (r *Remote) AuditView(ctx *fasthttp.RequestCtx, c Caller, object, account s
 		return r.faults.Refuse(ctx, "write the audit log", persistence.Unwritten(err))
 	}
 	return nil
+}
+
+// made is implemented by commands whose result is something that can be gone later.
+type made interface {
+	gone(ctx context.Context, o *Admin, result json.RawMessage) (what string, err error)
+}
+
+// Gone says what a command has made that is not there any more; empty: nothing.
+func (r *Remote) Gone(name string, answer []byte) (what string, err error) {
+	command, is := find("/" + name).Command.(made)
+	if !is {
+		return "", nil
+	}
+	var d done[json.RawMessage]
+	if err := json.Unmarshal(answer, &d); err != nil {
+		return "", fmt.Errorf("read the answer to a command: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(r.faults.Base, timeLimit(command))
+	defer cancel()
+	return command.gone(ctx, r.admin, d.Result)
 }

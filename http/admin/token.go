@@ -3,6 +3,7 @@ package admin
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -65,6 +66,18 @@ func (c CreateToken) Do(ctx context.Context, o *Admin) (TokenMade, error) {
 	}
 	secret, t, err := o.Accounts.CreateToken(ctx, account.ID, o.By, c.Sites...)
 	return TokenMade{Token: secret, ID: t.ID, Account: account.Name}, err
+}
+
+func (CreateToken) gone(ctx context.Context, o *Admin, result json.RawMessage) (string, error) {
+	var t TokenMade
+	if err := json.Unmarshal(result, &t); err != nil {
+		return "", err
+	}
+	_, err := o.Accounts.Lookup(ctx, t.Token)
+	if errors.Is(err, persistence.ErrNotFound) {
+		return "token", nil
+	}
+	return "", err
 }
 
 // ListTokens lists the tokens of an account, or of all without a name.

@@ -2,8 +2,10 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"troupe/actors"
@@ -87,6 +89,18 @@ func (a AddWorker) Do(ctx context.Context, o *Admin) (Worker, error) {
 		m.Owner = owner.ID
 	}
 	return changed(api.Ask(ctx, o.Actors, m))
+}
+
+func (AddWorker) gone(ctx context.Context, o *Admin, result json.RawMessage) (string, error) {
+	var w Worker
+	if err := json.Unmarshal(result, &w); err != nil {
+		return "", err
+	}
+	all, err := ListWorkers{}.Do(ctx, o)
+	if err != nil || slices.ContainsFunc(all, func(o Worker) bool { return o.ID == w.ID }) {
+		return "", err
+	}
+	return "worker", nil
 }
 
 // DrainWorker tells a worker to take no more tasks.

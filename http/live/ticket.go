@@ -2,6 +2,7 @@ package live
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -47,8 +48,8 @@ type ticket struct {
 	written bool // the other nodes can know of it
 }
 
-// kind is what a ticket is issued as.
-type kind struct {
+// Kind is what a ticket is issued as.
+type Kind struct {
 	name             string
 	sign, id         string        // what the secret and the identifier begin with
 	most             int           // alive at once, of one account
@@ -58,12 +59,15 @@ type kind struct {
 }
 
 var (
-	Ticket = &kind{"ticket", "ticket_", "tkt_", maxTickets, MinTicket, MaxTicket, DefaultTicket, false, `{"object":"task_...","ttl":60000}`}
-	Link   = &kind{"link", "link_", "lnk_", maxLinks, MinLink, MaxLink, DefaultLink, true, `{"object":"sess_...","ttl":3600000,"label":"for the review"}`}
+	Ticket = &Kind{"ticket", "ticket_", "tkt_", maxTickets, MinTicket, MaxTicket, DefaultTicket, false, `{"object":"task_...","ttl":60000}`}
+	Link   = &Kind{"link", "link_", "lnk_", maxLinks, MinLink, MaxLink, DefaultLink, true, `{"object":"sess_...","ttl":3600000,"label":"for the review"}`}
 )
 
+// Name is what it is called.
+func (k *Kind) Name() string { return k.name }
+
 // objects says what can be named.
-func (k *kind) objects() string {
+func (k *Kind) objects() string {
 	if k.link {
 		return "the id of a task, a session or a worker"
 	}
@@ -71,7 +75,7 @@ func (k *kind) objects() string {
 }
 
 // read makes a ticket from a body, or says what is wrong with the body.
-func (k *kind) read(payload []byte) (n ticket, faults []lang.Fault) {
+func (k *Kind) read(payload []byte) (n ticket, faults []lang.Fault) {
 	fault := func(path, text string, a ...any) {
 		if lang.MoreFaults(faults) {
 			faults = append(faults, lang.NewFault(path, text, a...))
@@ -113,7 +117,7 @@ func (k *kind) read(payload []byte) (n ticket, faults []lang.Fault) {
 }
 
 // ticketFor issues what a request asks for.
-func (s *Authorizer) ticketFor(ctx *fasthttp.RequestCtx, account persistence.Account, payload []byte, k *kind) (plain string, n ticket, no *answer.Refusal) {
+func (s *Authorizer) ticketFor(ctx *fasthttp.RequestCtx, account persistence.Account, payload []byte, k *Kind) (plain string, n ticket, no *answer.Refusal) {
 	n, faults := k.read(payload)
 	if len(faults) > 0 {
 		return "", n, answer.RefuseInvalid(faults...)
@@ -192,7 +196,7 @@ func (s *Authorizer) owns(account persistence.Account, object string) (bool, err
 
 // Revokes ends tickets of a kind before their time, and closes what is open
 // through them.
-func (s *Authorizer) Revokes(k *kind) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
+func (s *Authorizer) Revokes(k *Kind) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
 	return func(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
 		switch found, err := s.tickets.revoke(s.cfg.Faults.Base, account.ID, id, k.link); {
 		case err != nil:
@@ -203,4 +207,17 @@ func (s *Authorizer) Revokes(k *kind) func(*fasthttp.RequestCtx, persistence.Acc
 		answer.SendJSON(ctx, fasthttp.StatusOK, TicketRevoked{true})
 		return nil
 	}
+}
+
+// Alive reports whether a ticket or link of an account is valid.
+func (s *Authorizer) Alive(account, plain string) (bool, error) {
+	t, err := s.tickets.find(s.cfg.Faults.Base, plain)
+	if err != nil || t == nil || t.account.ID != account || !t.expires.After(time.Now()) {
+		return false, err
+	}
+	err = s.checkToken(t)
+	if errors.Is(err, persistence.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -89,7 +89,7 @@ func sumOf(key string) (sum ticketSum, ok bool) {
 }
 
 // issue makes a ticket, unless the account has too many.
-func (t *tickets) issue(ctx context.Context, as *kind, n ticket) (plain, id string, ok bool, err error) {
+func (t *tickets) issue(ctx context.Context, as *Kind, n ticket) (plain, id string, ok bool, err error) {
 	secret := make([]byte, 32)
 	rand.Read(secret)
 	plain = as.sign + base64.RawURLEncoding.EncodeToString(secret)
@@ -161,6 +161,12 @@ func (t *tickets) write(ctx context.Context, sum ticketSum, v *ticket, revoked b
 
 // of finds a living ticket for an object.
 func (t *tickets) of(ctx context.Context, plain, object string, now time.Time) (*ticket, bool, error) {
+	found, err := t.find(ctx, plain)
+	return found, found != nil && found.object == object && found.expires.After(now), err
+}
+
+// find finds a ticket; nil: there is none.
+func (t *tickets) find(ctx context.Context, plain string) (*ticket, error) {
 	sum := ticketSum(sha256.Sum256([]byte(plain)))
 	t.mu.Lock()
 	found := t.alive[sum]
@@ -170,12 +176,12 @@ func (t *tickets) of(ctx context.Context, plain, object string, now time.Time) (
 		switch {
 		case errors.Is(err, persistence.ErrNotFound):
 		case err != nil:
-			return nil, false, fmt.Errorf("look for a ticket: %w", err)
+			return nil, fmt.Errorf("look for a ticket: %w", err)
 		default:
 			found = t.learn(r)
 		}
 	}
-	return found, found != nil && found.object == object && found.expires.After(now), nil
+	return found, nil
 }
 
 // learn takes over what another node has written; nil: there is no such ticket.
