@@ -105,8 +105,6 @@ func (k *keys) Receive(ctx actor.Context) {
 		}
 	case *callBegun:
 		k.onCallBegun(ctx, m)
-	case *callAgain:
-		k.read(ctx, m.req)
 	case *callEnded:
 		k.onCallEnded(ctx, m)
 	case *flush:
@@ -137,9 +135,17 @@ func (k *keys) onRequest(ctx actor.Context, m *keyed) {
 }
 
 // read reads the record of a key.
-func (k *keys) read(ctx actor.Context, r *keyedRequest) {
+func (k *keys) read(ctx actor.Context, r *keyedRequest) { k.readLater(ctx, r, 0) }
+
+func (k *keys) readLater(ctx actor.Context, r *keyedRequest, after time.Duration) {
 	root, self, read, x := ctx.ActorSystem().Root, ctx.Self(), &keyRead{req: r}, r.Execute
 	k.node.onDisk(func(c context.Context) (err error) {
+		if after > 0 {
+			select {
+			case <-time.After(after):
+			case <-c.Done():
+			}
+		}
 		read.rec, err = k.node.records.Key(c, x.Account.ID, x.Idempotency.Key)
 		return err
 	}, func(err error) {

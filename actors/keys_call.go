@@ -36,8 +36,6 @@ type (
 		req *keyedRequest
 		err error
 	}
-	// callAgain has the record of a call read again.
-	callAgain struct{ req *keyedRequest }
 	// callEnded tells whether the end of a call is on the disk.
 	callEnded struct {
 		req    *keyedRequest
@@ -83,7 +81,7 @@ func (k *keys) onCallRead(ctx actor.Context, r *keyedRequest, rec *records.Key) 
 		}
 		k.end(ctx, r, &api.CallBegun{Answer: answer})
 	case rec.Node != k.node.cfg.Node && time.Since(rec.Made) < callWithin:
-		sendLater(ctx, callLookAgain, ctx.Self(), &callAgain{r})
+		k.readLater(ctx, r, callLookAgain)
 	default:
 		k.end(ctx, r, r.refused(&api.Refusal{
 			Code: engine.CodeInterrupted,

@@ -133,8 +133,6 @@ func (k *keys) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool 
 		}
 	case *callBegun:
 		k.end(ctx, m.req, m.req.refused(no))
-	case *callAgain:
-		k.end(ctx, m.req, m.req.refused(no))
 	case *callEnded:
 		ctx.Send(m.caller, &api.CallEnded{})
 		k.end(ctx, m.req, m.req.refused(no))

@@ -262,6 +262,9 @@ func (r *batchReader) head(b []byte, whole bool) (items *lang.Node, no *answer.R
 		}))
 	}
 	ok := d.ReadObject(n, "the batch", members...)
+	if d.Wrong() == 0 {
+		r.faults = append(r.faults, engine.ReceiverFaults("/notify", m.Notify, r.s.cfg.Unreachable)...)
+	}
 	switch {
 	case !ok:
 	case task == nil:
@@ -285,6 +288,10 @@ func (r *batchReader) head(b []byte, whole bool) (items *lang.Node, no *answer.R
 		return nil, nil
 	case err != nil:
 		return nil, r.s.faults.Refuse(r.ctx, "read the task of a batch", err)
+	}
+	if faults := engine.ReceiverFaults("/task/notify", template.Task.Notify, r.s.cfg.Unreachable); len(faults) > 0 {
+		r.faults = append(r.faults, faults...)
+		return nil, nil
 	}
 	m.Task, r.template = template.Task.Within(r.account.Sites), template
 	x, no := r.ask(m)

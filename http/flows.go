@@ -48,6 +48,9 @@ func (s *Server) parse(account persistence.Account, payload []byte, files []engi
 	if err != nil {
 		return nil, err
 	}
+	if faults := engine.ReceiverFaults("/notify", t.Notify, s.cfg.Unreachable); len(faults) > 0 {
+		return nil, &engine.Invalid{Faults: faults}
+	}
 	return t.Within(account.Sites), nil
 }
 

@@ -158,6 +158,9 @@ func (s *Server) putEndpoint(ctx *fasthttp.RequestCtx, account persistence.Accou
 	if d.Wrong() > 0 {
 		return answer.RefuseInvalid(d.Faults()...)
 	}
+	if f := engine.ReceiverFault("", m.Notify, s.cfg.Unreachable); f != nil {
+		return answer.RefuseInvalid(*f)
+	}
 	return s.sendEndpoint(ctx, "keep an endpoint", m)
 }
 

@@ -125,6 +125,9 @@ func (s *Server) writeSchedule(ctx *fasthttp.RequestCtx, account persistence.Acc
 	case len(faults) > 0:
 		return answer.RefuseInvalid(faults...)
 	}
+	if faults = s.unreachable(&m.Spec); len(faults) > 0 {
+		return answer.RefuseInvalid(faults...)
+	}
 	m.Account, m.Spec.Task = access.ForActors(account), m.Spec.Task.Within(account.Sites)
 	if key != "" {
 		m.Idempotency = &api.Idempotency{Key: key}
@@ -142,6 +145,15 @@ func (s *Server) writeSchedule(ctx *fasthttp.RequestCtx, account persistence.Acc
 	}
 	answer.SendJSON(ctx, status, scheduleAnswer{true, answer.OfSchedule(x.Schedule, true)})
 	return nil
+}
+
+// unreachable says which receivers of a schedule can never be reached.
+func (s *Server) unreachable(spec *api.ScheduleSpec) []lang.Fault {
+	if spec.Batch != nil {
+		return append(engine.ReceiverFaults("/batch/notify", spec.Batch.Notify, s.cfg.Unreachable),
+			engine.ReceiverFaults("/batch/task/notify", spec.Task.Notify, s.cfg.Unreachable)...)
+	}
+	return engine.ReceiverFaults("/task/notify", spec.Task.Notify, s.cfg.Unreachable)
 }
 
 // told are the fields of an answer that say how a schedule is. Whoever sends them back does

@@ -51,9 +51,11 @@ type Config struct {
 	Actors Actors
 	Live   live.Source // nil: there are no pictures and feeds
 	Auth   access.Authenticator
-	Files  persistence.Files             // nil: nothing is served under /files/
-	Counts Counts                        // of daily tasks; nil: answers do not say what is left
-	Limits map[engine.Plan]engine.Limits // nil: engine.DefaultLimits
+	// Unreachable says why a host of a receiver can never be reached; nil: all may be.
+	Unreachable func(host string) error
+	Files       persistence.Files             // nil: nothing is served under /files/
+	Counts      Counts                        // of daily tasks; nil: answers do not say what is left
+	Limits      map[engine.Plan]engine.Limits // nil: engine.DefaultLimits
 	// Isolation is the operator's, by which tasks are checked; empty: engine.IsolateTask.
 	Isolation engine.Isolation
 	Ledger    *persistence.Ledger // of what accounts keep; nil: it is not bounded

@@ -53,6 +53,8 @@ type client struct {
 	sites     []string         // of the token; nil: any
 	proxies   *[]string        // that config.proxy may name; nil: any
 	items     bool             // the task is that of a batch
+
+	unreachable func(host string) error // see Config
 }
 
 // parse reads the request as the service would that gets it.
@@ -90,6 +92,9 @@ func (by client) validation(payload []byte, files []engine.Upload) (*validation,
 	}
 	if text := by.isolation.Refuses(task.Config.Isolation); text != "" {
 		return &validation{Success: true, Faults: []lang.Fault{{Path: "/config/isolation", Message: text}}, Warnings: []lang.Fault{}}, nil
+	}
+	if faults := engine.ReceiverFaults("/notify", task.Notify, by.unreachable); len(faults) > 0 {
+		return &validation{Success: true, Faults: faults, Warnings: []lang.Fault{}}, nil
 	}
 	task.Within(by.sites)
 	v := &validation{Success: true, Valid: true, Faults: []lang.Fault{}, Plan: &planNeed{Account: by.plan}, Sites: by.sites}
@@ -140,7 +145,7 @@ func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account)
 	}
 	defer end()
 	proxies := s.proxies(account)
-	by := client{flows.Of(s.base, s.cfg.Flows, account.ID), *s.limits.Load(), engine.Plan(account.Plan), s.cfg.Isolation, account.Sites, &proxies, items}
+	by := client{flows.Of(s.base, s.cfg.Flows, account.ID), *s.limits.Load(), engine.Plan(account.Plan), s.cfg.Isolation, account.Sites, &proxies, items, s.cfg.Unreachable}
 	v, err := by.validation(b.payload, b.files)
 	if err != nil {
 		return s.faults.Refuse(ctx, "validate a task", err)

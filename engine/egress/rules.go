@@ -150,6 +150,31 @@ func (x *exits) named(name string) bool {
 	return false
 }
 
+// Literal says why a host that is a literal address, or this machine by its reserved name,
+// can never be reached; nil: it can, or that depends on what its name stands for.
+func (p *Proxy) Literal(host string) error {
+	x, name := p.exits, hostName(strings.Trim(host, "[]"))
+	if x.open || x.reserved[name] != nil || x.named(name) {
+		return nil
+	}
+	address := name
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		address = "127.0.0.1"
+	}
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return nil
+	}
+	network := "tcp6"
+	if ip = ip.Unmap(); ip.Is4() {
+		network = "tcp4"
+	}
+	if err := x.guarded.Control(network, netip.AddrPortFrom(ip, 443).String(), nil); err != nil {
+		return fmt.Errorf("%s is %w", host, ErrRefused)
+	}
+	return nil
+}
+
 // hostName gives the one spelling of a host that is compared.
 func hostName(h string) string { return strings.TrimSuffix(strings.ToLower(h), ".") }
 

@@ -9,6 +9,7 @@ import (
 type Fault struct {
 	Path    string `json:"path"` // JSON Pointer into the body
 	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"` // what can be done about it
 }
 
 // String is the fault with its place in front, where it has one.

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -51,6 +52,9 @@ func RefuseInvalid(faults ...lang.Fault) *Refusal {
 	r := Refuse(engine.CodeInvalidRequest)
 	if len(faults) > 0 {
 		r.Error, r.Details = faults[0].String(), faults
+		for _, f := range faults {
+			r.Hint = cmp.Or(r.Hint, f.Hint)
+		}
 	}
 	return r
 }
