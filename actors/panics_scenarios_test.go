@@ -157,21 +157,7 @@ func (v *testClient) keys() {
 	for range 2 {
 		v.starts(with("k3", "d", anna), second)
 	}
-	for _, answer := range []string{`{"status":200}`, ""} {
-		v.asks("a call", func(ctx context.Context) error {
-			owner := api.Idempotency{Key: "k5" + answer, Digest: []byte("d")}
-			b, err := api.Ask(ctx, v.Node, &api.BeginCall{Account: anna, Idempotency: owner})
-			if err != nil || b.Refusal != nil {
-				return err
-			}
-			end := &api.EndCall{Account: anna, Key: owner.Key, Run: b.Run}
-			if answer != "" {
-				end.Answer = []byte(answer)
-			}
-			_, err = api.Ask(ctx, v.Node, end)
-			return err
-		})
-	}
+	v.calls()
 	v.store.fail("key/")
 	v.answer(v.Send(with("k4", "d", anna), second))
 	v.store.fail()
