@@ -66,6 +66,7 @@ func TestSecretChanges(t *testing.T) {
 	}
 	balance := &balancer{g: g, to: g.nodes}
 	balance.watch()
+	kept := keepSealed(t, g)
 	load := g.pour(balance, 3, true)
 	load.until(10)
 
@@ -150,6 +151,8 @@ func TestSecretChanges(t *testing.T) {
 			t.Errorf("typed at %s: %v", m.name, x)
 		}
 	}
+	kept.isWhole()
+
 	// A node that starts with the new file alone is one of them, and reads what was sealed.
 	g.stop(g.nodes[2])
 	g.start(g.nodes[2])
