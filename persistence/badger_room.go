@@ -119,6 +119,10 @@ func has(dir string, size int64) (err error) {
 	return nil
 }
 
+// Gives reports why the disk of a folder does not really give so many bytes, and some
+// files, now; nil: it does. The folder's own folder must be there.
+func Gives(dir string, size int64) error { return has(dir, size) }
+
 // spend gives up so much of the reserve. The rest serves the next opening on the same
 // disk: what is free there may be gone until then.
 func spend(dir string, size int64) {

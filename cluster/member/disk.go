@@ -2,7 +2,9 @@ package member
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -37,11 +39,23 @@ func gaveUp(s *server.Server) bool {
 
 // room reports whether the disk has what a copy needs to go on.
 func (m *Member) room() bool {
+	free, err := persistence.Free(m.cfg.Dir)
+	return m.openable() && (err != nil || free >= persistence.LeastFree(m.cfg.Dir))
+}
+
+// leastToOpen is what must be free so that the engine is let near its files. It writes
+// some of them anew as it opens them, and what it cannot write it takes for gone.
+const leastToOpen = 8 << 20
+
+// openable reports whether the disk has room enough for the copy to be opened. One that
+// has less than [Member.room] wants is opened all the same: what it has can be read, also
+// where all nodes have as little.
+func (m *Member) openable() bool {
 	if m.diskFull.Load() {
 		return false
 	}
-	free, err := persistence.Free(m.cfg.Dir)
-	return err != nil || free >= persistence.LeastFree(m.cfg.Dir)
+	err := persistence.Gives(m.cfg.Dir, leastToOpen)
+	return !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) // what else is wrong, the engine says
 }
 
 // restart ends the engine and starts another one in its place.

@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -106,13 +107,23 @@ func Join(ctx context.Context, cfg Config) (*Member, error) {
 	return m, nil
 }
 
-// run starts an engine and waits until it listens.
+// run starts an engine and waits until it listens. Where the disk has no room to open the
+// node's copy the engine runs without it: the node takes part, and revive opens the copy
+// when there is room.
 func (m *Member) run(ctx context.Context) error {
+	if len(m.cfg.Peers) > 0 && !m.openable() {
+		return m.runEngine(ctx, false)
+	}
+	return m.runEngine(ctx, true)
+}
+
+func (m *Member) runEngine(ctx context.Context, keeps bool) error {
 	cfg := &m.cfg
 	o, err := m.options()
 	if err != nil {
 		return err
 	}
+	o.JetStream = keeps
 	m.addManager(o)
 	s, err := server.NewServer(o)
 	if err != nil {
@@ -120,6 +131,11 @@ func (m *Member) run(ctx context.Context) error {
 	}
 	s.SetLoggerV2(newEngineLog(cfg.Log), cfg.Log.GetLevel() <= 0, false, false)
 	s.Start()
+	if keeps && !s.JetStreamEnabled() { // it has given up its start, and listens nowhere
+		s.Shutdown()
+		s.WaitForShutdown()
+		return errors.New("open the node's copy: the log says why")
+	}
 	m.server.Store(s)
 	if len(cfg.Peers) > 0 && o.DontListen {
 		// The engine begins with its routes when it has a port for clients,
