@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"troupe/engine/browser"
+	"troupe/engine/host"
 	"troupe/engine/lang"
 )
 
@@ -73,13 +74,8 @@ func whyRefused(c browser.Cookie) string {
 		return "domain: a name that begins with __Host- wants none"
 	case strings.HasPrefix(lower, "__host-") && c.Path != "/":
 		return `path: a name that begins with __Host- wants "path": "/"`
-	case (c.Secure || strings.HasPrefix(lower, "__secure-") || strings.HasPrefix(lower, "__host-")) && u.Scheme == "http" && !isLoopback(u.Hostname()):
+	case (c.Secure || strings.HasPrefix(lower, "__secure-") || strings.HasPrefix(lower, "__host-")) && u.Scheme == "http" && !host.Local(u.Hostname()):
 		return "secure: such a cookie wants a url that begins with https://"
 	}
 	return "the browser refuses it and does not say why; look at its domain, path and sameSite"
-}
-
-// isLoopback reports whether browsers trust a host without TLS.
-func isLoopback(host string) bool {
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasPrefix(host, "127.") || host == "::1"
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"troupe/engine/host"
 	"troupe/engine/lang"
 	"troupe/engine/mask"
 )
@@ -51,20 +52,16 @@ func CheckSecret(s Secret) error {
 	return nil
 }
 
-// ParseOrigin gives the one spelling of an origin that browsers use.
+// ParseOrigin gives the one spelling of an origin in which it is compared.
 func ParseOrigin(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return "", fmt.Errorf("%q is no origin: want a scheme and a host, such as https://shop.example", s)
 	}
-	host := strings.ToLower(u.Host)
-	if !originHost.MatchString(host) {
+	if !originHost.MatchString(strings.ToLower(u.Host)) {
 		return "", fmt.Errorf("%q is no origin: the host is written as browsers do, in ASCII (xn--...) and without wildcards", s)
 	}
-	if port := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]; strings.HasSuffix(host, port) {
-		host = strings.TrimSuffix(host, port)
-	}
-	return u.Scheme + "://" + host, nil
+	return u.Scheme + "://" + host.WithPort(u), nil
 }
 
 // secrets fills in the secrets of a text, and returns the origins that all of

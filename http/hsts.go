@@ -3,9 +3,10 @@ package http
 import (
 	"net"
 	"net/netip"
-	"strings"
 
 	"github.com/valyala/fasthttp"
+
+	"troupe/engine/host"
 )
 
 // strictTransport tells browsers to come over TLS only for half a year. Names
@@ -23,11 +24,11 @@ func setTransport(ctx *fasthttp.RequestCtx) {
 
 // localName reports whether a Host is a name of the machine itself, or an address,
 // for which browsers remember nothing.
-func localName(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
+func localName(name string) bool {
+	if only, _, err := net.SplitHostPort(name); err == nil {
+		name = only
 	}
-	host = strings.ToLower(strings.Trim(strings.TrimSuffix(host, "."), "[]"))
-	_, err := netip.ParseAddr(host)
-	return err == nil || host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost")
+	name = host.Name(name)
+	_, err := netip.ParseAddr(name)
+	return err == nil || name == "" || host.Local(name)
 }

@@ -3,13 +3,13 @@ package http
 import (
 	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/valyala/fasthttp"
 
+	"troupe/engine/host"
 	"troupe/http/answer"
 )
 
@@ -81,40 +81,25 @@ func (s *Server) ownHost(header string) bool {
 	if h, _, err := net.SplitHostPort(header); err == nil {
 		name = h
 	}
-	name = strings.TrimSuffix(strings.ToLower(strings.Trim(name, "[]")), ".")
+	name = host.Name(name)
 	for _, own := range s.cfg.Hosts {
-		if name == strings.TrimSuffix(strings.ToLower(own), ".") {
+		if name == host.Name(own) {
 			return true
 		}
-		if own == LocalHosts && (strings.HasSuffix(name, ".localhost") || isLoopback(name)) {
+		if own == LocalHosts && host.Local(name) {
 			return true
 		}
 	}
 	return false
 }
 
-func isLoopback(name string) bool {
-	ip, err := netip.ParseAddr(name)
-	return err == nil && ip.Unmap().IsLoopback()
-}
-
 // sameHost reports whether an origin is that of the service's own address. The
 // scheme is not compared: something before the service may do TLS.
-func sameHost(origin, host string) bool {
+func sameHost(origin, name string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" {
 		return false // "null" is what a sandboxed or local page sends
 	}
-	port := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
-	return port != "" && plainHost(u.Host, port) == plainHost(host, port)
-}
-
-// plainHost is a host, as it is compared: without the port that its scheme means anyway,
-// and without the dot that may end a name.
-func plainHost(host, port string) string {
-	host = strings.TrimSuffix(strings.ToLower(host), port)
-	if at := strings.LastIndexByte(host, ':'); at > 0 && !strings.HasSuffix(host, "]") {
-		return strings.TrimSuffix(host[:at], ".") + host[at:]
-	}
-	return strings.TrimSuffix(host, ".")
+	own, err := url.Parse(u.Scheme + "://" + name)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && host.WithPort(u) == host.WithPort(own)
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/storage"
+
+	"troupe/engine/host"
 )
 
 // Cookie is a cookie of a context.
@@ -29,16 +31,16 @@ type Cookie struct {
 
 // SentTo reports whether the browser would send the cookie to an address.
 func (c Cookie) SentTo(u *url.URL) bool {
-	host := strings.ToLower(u.Hostname())
+	name := strings.ToLower(u.Hostname())
 	domain := strings.ToLower(c.Domain)
 	if d, wide := strings.CutPrefix(domain, "."); wide {
-		if host != d && !strings.HasSuffix(host, "."+d) {
+		if name != d && !strings.HasSuffix(name, "."+d) {
 			return false
 		}
-	} else if host != domain {
+	} else if name != domain {
 		return false
 	}
-	if c.Secure && u.Scheme != "https" && !local(host) {
+	if c.Secure && u.Scheme != "https" && !host.Local(u.Hostname()) {
 		return false
 	}
 	path := u.EscapedPath()
@@ -49,11 +51,6 @@ func (c Cookie) SentTo(u *url.URL) bool {
 		return false
 	}
 	return len(path) == len(c.Path) || strings.HasSuffix(c.Path, "/") || path[len(c.Path)] == '/'
-}
-
-// local hosts count as secure for the browser.
-func local(host string) bool {
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasPrefix(host, "127.") || host == "::1"
 }
 
 // CookieJar is the cookies of a context. They are in the browser.

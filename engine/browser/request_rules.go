@@ -15,6 +15,8 @@ import (
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
 	"golang.org/x/net/publicsuffix"
+
+	"troupe/engine/host"
 )
 
 // RequestRules say what becomes of the requests of a context's pages and workers, before
@@ -212,11 +214,11 @@ func siteOf(address string) string {
 	if err != nil {
 		return address
 	}
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if site, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
+	name := host.Name(u.Hostname())
+	if site, err := publicsuffix.EffectiveTLDPlusOne(name); err == nil {
 		return site
 	}
-	return host
+	return name
 }
 
 // OriginOf is the origin of an address, without a port that is the usual one.
@@ -225,11 +227,7 @@ func OriginOf(address string) string {
 	if err != nil || u.Host == "" {
 		return ""
 	}
-	host, scheme := strings.ToLower(u.Host), strings.ToLower(u.Scheme)
-	if port := u.Port(); scheme == "http" && port == "80" || scheme == "https" && port == "443" {
-		host = strings.TrimSuffix(host, ":"+port)
-	}
-	return scheme + "://" + host
+	return strings.ToLower(u.Scheme) + "://" + host.WithPort(u)
 }
 
 // withHeaders are the headers of a request with others in their place.

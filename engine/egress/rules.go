@@ -13,6 +13,8 @@ import (
 
 	"code.dny.dev/ssrf"
 	"github.com/rs/zerolog"
+
+	"troupe/engine/host"
 )
 
 // ErrRefused: the rules do not allow the address.
@@ -152,17 +154,16 @@ func (x *exits) named(name string) bool {
 
 // Literal says why a host that is a literal address, or this machine by its reserved name,
 // can never be reached; nil: it can, or that depends on what its name stands for.
-func (p *Proxy) Literal(host string) error {
-	x, name := p.exits, hostName(strings.Trim(host, "[]"))
+func (p *Proxy) Literal(called string) error {
+	x, name := p.exits, hostName(called)
 	if x.open || x.reserved[name] != nil || x.named(name) {
 		return nil
 	}
-	address := name
-	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
-		address = "127.0.0.1"
-	}
-	ip, err := netip.ParseAddr(address)
-	if err != nil {
+	ip, err := netip.ParseAddr(name)
+	switch {
+	case err != nil && host.Local(name):
+		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	case err != nil:
 		return nil
 	}
 	network := "tcp6"
@@ -170,13 +171,13 @@ func (p *Proxy) Literal(host string) error {
 		network = "tcp4"
 	}
 	if err := x.guarded.Control(network, netip.AddrPortFrom(ip, 443).String(), nil); err != nil {
-		return fmt.Errorf("%s is %w", host, ErrRefused)
+		return fmt.Errorf("%s is %w", called, ErrRefused)
 	}
 	return nil
 }
 
 // hostName gives the one spelling of a host that is compared.
-func hostName(h string) string { return strings.TrimSuffix(strings.ToLower(h), ".") }
+var hostName = host.Name
 
 // close ends the reserved hosts, and the watching of addresses.
 func (x *exits) close() {

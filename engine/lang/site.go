@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"troupe/engine/host"
 )
 
 // Site is a part of the web that pages may be from, as lists of sites name it: a host
@@ -35,7 +37,7 @@ func ParseSite(s string) (site Site, err error) {
 	if err != nil || u.Host != rest || u.Hostname() == "" || u.User != nil || strings.ContainsAny(u.Hostname(), "*%, \t") {
 		return Site{}, wrong
 	}
-	site.host, site.port = strings.TrimSuffix(u.Hostname(), "."), u.Port()
+	site.host, site.port = host.Name(u.Hostname()), u.Port()
 	if site.port != "" && site.port == defaultPorts[site.scheme] {
 		site.port = ""
 	}
@@ -58,14 +60,13 @@ func (s Site) Allows(address string) bool {
 	if port == defaultPorts[scheme] {
 		port = ""
 	}
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	switch {
 	case scheme != "http" && scheme != "https", s.scheme != "" && s.scheme != scheme:
 		return false
 	case s.port != "" && s.port != port, s.port == "" && s.scheme != "" && port != "":
 		return false
 	}
-	return s.names(host)
+	return s.names(host.Name(u.Hostname()))
 }
 
 // names reports whether a host is one of the site's.

@@ -207,7 +207,7 @@ const readyToFill = async (a, waits, over, host, why) => {
   if (kind === 'file') return fail('invalid_value', `Element "${a.t.a}" is a file input: use uploadFile`);
   if (kind === 'checkbox' || kind === 'radio') return fail('invalid_value', `Element "${a.t.a}" is a ${kind}: use check or uncheck`);
   if (kind && !typed.includes(kind) && !chosen.includes(kind)) return fail('invalid_value', `Element "${a.t.a}" is an input of type ${kind}, which holds no text`);
-  if (a.origins && !a.origins.includes(viewOf(el).origin)) return fail('invalid_value', `The secret is not for pages of ${viewOf(el).origin}: its origins are ${a.origins.join(', ') || 'none'}`);
+  if (a.origins && !a.origins.includes(viewOf(el).origin) && !a.origins.includes(viewOf(el).origin.replace(/\.(?=$|:\d+$)/, ""))) return fail('invalid_value', `The secret is not for pages of ${viewOf(el).origin}: its origins are ${a.origins.join(', ') || 'none'}`);
   if (a.origins && chosen.includes(kind)) return fail('invalid_value', `Element "${a.t.a}" is an input of type ${kind}: a secret can be put into a text field only`);
   why.e = (host !== el && catchesKeys(el) ? hiddenBecause(host) : hiddenFor(el)) || disabledBecause(el);
   if (why.e) return undefined;
