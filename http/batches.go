@@ -35,6 +35,8 @@ type (
 		Success bool            `json:"success"`
 		Batches []*answer.Batch `json:"batches"`
 		Next    string          `json:"next,omitempty"` // the cursor of the next part
+		// Unreadable are the identifiers of batches that the service's key does not open.
+		Unreadable []string `json:"unreadable,omitempty"`
 	}
 )
 
@@ -111,7 +113,7 @@ func (s *Server) listBatches(ctx *fasthttp.RequestCtx, account persistence.Accou
 	if no != nil {
 		return no
 	}
-	list := batchList{Success: true, Batches: make([]*answer.Batch, len(l.Batches)), Next: l.Next}
+	list := batchList{Success: true, Batches: make([]*answer.Batch, len(l.Batches)), Next: l.Next, Unreadable: l.Unreadable}
 	for i := range l.Batches {
 		list.Batches[i] = answer.OfBatch(&l.Batches[i])
 	}

@@ -36,6 +36,8 @@ type (
 	endpointList struct {
 		Success   bool              `json:"success"`
 		Endpoints []answer.Endpoint `json:"endpoints"`
+		// Unreadable are the identifiers of endpoints that the service's key does not open.
+		Unreadable []string `json:"unreadable,omitempty"`
 	}
 	endpointAnswer struct {
 		Success  bool            `json:"success"`
@@ -130,7 +132,7 @@ func (s *Server) listEndpoints(ctx *fasthttp.RequestCtx, account persistence.Acc
 	if no != nil {
 		return no
 	}
-	list := endpointList{Success: true, Endpoints: make([]answer.Endpoint, len(l.Endpoints))}
+	list := endpointList{Success: true, Endpoints: make([]answer.Endpoint, len(l.Endpoints)), Unreadable: l.Unreadable}
 	for i := range l.Endpoints {
 		list.Endpoints[i] = answer.OfEndpoint(&l.Endpoints[i])
 	}

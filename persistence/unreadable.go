@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -45,6 +46,21 @@ func (s *Seal) Unreadable() map[string]int {
 	}
 	return all
 }
+
+// Lost are the keys below a prefix of records that could not be opened, as far as they were
+// tried. Some may be gone.
+func (s *Seal) Lost(prefix string) (keys []string) {
+	for _, key := range s.lostKeys() {
+		if strings.HasPrefix(key, prefix) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Gone says that a record is there no more.
+func (s *Seal) Gone(key string) { s.note(key, false) }
 
 func (s *Seal) lostKeys() []string {
 	s.mu.Lock()

@@ -105,9 +105,11 @@ type ListBatches struct {
 
 // BatchesListed answers [ListBatches].
 type BatchesListed struct {
-	Batches []Batch  `json:"Batches"`
-	Next    string   `json:"Next"` // empty: there are no more
-	Refusal *Refusal `json:"Refusal"`
+	Batches []Batch `json:"Batches"`
+	Next    string  `json:"Next"` // empty: there are no more
+	// Unreadable are the identifiers of those that the service's key does not open.
+	Unreadable []string `json:"Unreadable,omitempty"`
+	Refusal    *Refusal `json:"Refusal"`
 }
 
 // Batch is a batch as its account sees it.

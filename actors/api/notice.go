@@ -89,7 +89,9 @@ type ListEndpoints struct {
 // EndpointsListed answers [ListEndpoints].
 type EndpointsListed struct {
 	Endpoints []Endpoint `json:"Endpoints"`
-	Refusal   *Refusal   `json:"Refusal"`
+	// Unreadable are the identifiers of those that the service's key does not open.
+	Unreadable []string `json:"Unreadable,omitempty"`
+	Refusal    *Refusal `json:"Refusal"`
 }
 
 // PutEndpoint names a receiver for all tasks and batches of an account.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -179,6 +180,19 @@ func (m *Batches) Change(ctx context.Context, r *api.ChangeBatch) (*api.Batched,
 // maxTries is how often a change is tried while others change the batch.
 const maxTries = 5
 
+// cancelUnreadable removes a batch that cannot be opened, if it is to be cancelled: none of it
+// can run. There is no other one that is not known.
+func (m *Batches) cancelUnreadable(ctx context.Context, r *api.ChangeBatch) (*api.Batched, error) {
+	ids, err := m.cfg.Records.Batches().Unreadable(ctx, r.Account.ID)
+	if err != nil || r.Change != api.BatchCancel || !slices.Contains(ids, r.ID) {
+		return refused(notFound(r.ID)), err
+	}
+	if err := m.cfg.Records.Batches().Erase(ctx, r.Account.ID, r.ID); err != nil {
+		return nil, err
+	}
+	return &api.Batched{Batch: &api.Batch{ID: r.ID, State: api.BatchCancelled}}, nil
+}
+
 func (m *Batches) changeOnce(ctx context.Context, r *api.ChangeBatch) (*api.Batched, error) {
 	m.mu.Lock()
 	s := m.all[r.ID]
@@ -187,7 +201,7 @@ func (m *Batches) changeOnce(ctx context.Context, r *api.ChangeBatch) (*api.Batc
 	}
 	m.mu.Unlock()
 	if s == nil {
-		return refused(notFound(r.ID)), nil
+		return m.cancelUnreadable(ctx, r)
 	}
 	switch was := m.record(s); {
 	case was.State != api.BatchReceiving && r.Change == api.BatchReady: // it was asked for twice

@@ -141,6 +141,12 @@ func (m *Batches) List(ctx context.Context, r *api.ListBatches) (*api.BatchesLis
 	slices.SortFunc(mine, func(x, y *state) int { return strings.Compare(place(y), place(x)) })
 	m.mu.Unlock()
 	l := &api.BatchesListed{}
+	if r.After == "" {
+		var err error
+		if l.Unreadable, err = m.cfg.Records.Batches().Unreadable(ctx, r.Account.ID); err != nil {
+			return nil, err
+		}
+	}
 	if len(mine) > r.Most {
 		mine = mine[:r.Most]
 		l.Next = place(mine[len(mine)-1])

@@ -94,6 +94,9 @@ func (m *Notices) Endpoints(ctx context.Context, r *api.ListEndpoints) (*api.End
 		return nil, fmt.Errorf("list endpoints: %w", err)
 	}
 	l := &api.EndpointsListed{}
+	if l.Unreadable, err = m.cfg.Records.Notices().Unreadable(ctx, r.Account.ID); err != nil {
+		return nil, fmt.Errorf("list endpoints: %w", err)
+	}
 	for _, p := range all {
 		id := records.EndpointID(p.URL)
 		l.Endpoints = append(l.Endpoints, endpoint(p.Notify, states[id]))
@@ -128,6 +131,9 @@ func (m *Notices) PutEndpoint(ctx context.Context, r *api.PutEndpoint) (*api.End
 // ChangeEndpoint removes an endpoint, or switches one on again.
 func (m *Notices) ChangeEndpoint(ctx context.Context, r *api.ChangeEndpoint) (*api.EndpointChanged, error) {
 	x, err := m.changed(ctx, r.Account, r.ID)
+	if err == nil && x.Refusal != nil && r.Change == api.EndpointRemove {
+		x, err = m.removeUnreadable(ctx, r, x)
+	}
 	if err != nil || x.Refusal != nil {
 		return x, err
 	}
@@ -144,6 +150,16 @@ func (m *Notices) ChangeEndpoint(ctx context.Context, r *api.ChangeEndpoint) (*a
 	m.mu.Unlock()
 	x.Endpoint.Failing, x.Endpoint.Off, x.Endpoint.Reason = time.Time{}, time.Time{}, ""
 	return x, nil
+}
+
+// removeUnreadable allows the removal of an endpoint that cannot be opened: nothing but its
+// identifier is known. Any other one stays refused.
+func (m *Notices) removeUnreadable(ctx context.Context, r *api.ChangeEndpoint, refused *api.EndpointChanged) (*api.EndpointChanged, error) {
+	ids, err := m.cfg.Records.Notices().Unreadable(ctx, r.Account.ID)
+	if err != nil || !slices.Contains(ids, r.ID) {
+		return refused, err
+	}
+	return &api.EndpointChanged{Endpoint: &api.Endpoint{ID: r.ID}}, nil
 }
 
 // changed is an endpoint as it is.

@@ -247,6 +247,12 @@ func itemOf(key string, fromEnd int) (int, error) {
 	return strconv.Atoi(parts[len(parts)-fromEnd])
 }
 
+// Unreadable are the identifiers of the batches of an account that cannot be opened. It knows
+// those that were skipped when all were read.
+func (u Batches) Unreadable(ctx context.Context, account string) ([]string, error) {
+	return u.r.unreadable(ctx, BatchPrefix+account+"/")
+}
+
 // Erase removes a batch with everything that belongs to it, its record last.
 func (u Batches) Erase(ctx context.Context, account, id string) error {
 	for _, prefix := range []string{batchItemPrefix, batchEndPrefix, batchOrderPrefix, batchFailPrefix, batchPartPrefix} {

@@ -146,6 +146,12 @@ func (u Notices) RemoveEndpoint(ctx context.Context, account, id string) error {
 	return err
 }
 
+// Unreadable are the identifiers of the endpoints of an account that cannot be opened. It knows
+// those that a list has skipped.
+func (u Notices) Unreadable(ctx context.Context, account string) ([]string, error) {
+	return u.r.unreadable(ctx, EndpointPrefix+account+"/")
+}
+
 // PutState writes what is known of a failing receiver.
 func (u Notices) PutState(ctx context.Context, account string, s EndpointState) error {
 	b, err := json.Marshal(s)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,6 +35,25 @@ type Store struct {
 	changing  sync.Mutex // one change of endpoints at a time
 	mu        sync.Mutex
 	endpoints map[string][]Endpoint // by account, as far as they were read
+}
+
+// unreadable are the ends of the keys below a prefix of records that were tried and cannot be
+// opened: what lists skip, and name.
+func (r *Store) unreadable(ctx context.Context, prefix string) (ids []string, err error) {
+	if r.seal == nil {
+		return nil, nil
+	}
+	for _, key := range r.seal.Lost(prefix) {
+		switch _, err := r.Store.Get(ctx, key); {
+		case err == nil:
+			ids = append(ids, strings.TrimPrefix(key, prefix))
+		case errors.Is(err, persistence.ErrNotFound):
+			r.seal.Gone(key)
+		default:
+			return nil, err
+		}
+	}
+	return ids, nil
 }
 
 // Tell says that notices and the ends that they report are on the disk.
