@@ -125,20 +125,24 @@ func (k *Keeper) byItself(ctx context.Context) {
 	if s, err := k.look(ctx); err == nil && s.Failed != nil {
 		full = s.Failed.Times%3 == 2 // the fault may be in what an incremental one needs
 	}
-	_, err := k.Make(ctx, k.schedule.To, full)
-	var other *RunningError
-	if err != nil && !errors.As(err, &other) && ctx.Err() == nil {
-		return // Make has told
-	}
+	_, _ = k.makeIf(ctx, k.schedule.To, full, func(s *State, now time.Time) bool { return !now.Before(next(s, now, k.schedule)) }) // it has told
 }
+
+// errNotDue: another node has made the backup since this one has looked.
+var errNotDue = errors.New("no backup is due any more")
 
 // Make makes a backup now. What becomes of it is in the log, and in the state.
 func (k *Keeper) Make(ctx context.Context, to Where, full bool) (*Result, error) {
+	return k.makeIf(ctx, to, full, func(*State, time.Time) bool { return true })
+}
+
+// makeIf makes a backup if it is due when this process claims it.
+func (k *Keeper) makeIf(ctx context.Context, to Where, full bool, due func(*State, time.Time) bool) (*Result, error) {
 	id, began := rand.Text(), time.Now()
 	log := k.source.Log.With().Str("place", to.Name).Logger()
-	if err := k.claim(ctx, id, began); err != nil {
+	if err := k.claim(ctx, id, began, due); err != nil {
 		var other *RunningError
-		if !errors.As(err, &other) {
+		if !errors.As(err, &other) && !errors.Is(err, errNotDue) {
 			k.fails(ctx, to, id, err)
 		}
 		return nil, err
@@ -203,12 +207,15 @@ func (k *Keeper) make(ctx context.Context, to Where, full bool, id string) (*Man
 }
 
 // claim notes that this process makes a backup.
-func (k *Keeper) claim(ctx context.Context, id string, now time.Time) error {
+func (k *Keeper) claim(ctx context.Context, id string, now time.Time, due func(*State, time.Time) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, persistence.Patience+time.Second)
 	defer cancel()
 	_, err := change(ctx, k.source.Store, func(s *State) error {
 		if r := s.busy(now); r != nil {
 			return &RunningError{*r}
+		}
+		if !due(s, now) {
+			return errNotDue
 		}
 		s.Running = &Running{ID: id, Node: k.source.Node, Began: now.UTC(), Seen: now.UTC()}
 		return nil
