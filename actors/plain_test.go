@@ -14,7 +14,7 @@ import (
 // of its mailbox has ended. They hold what that was: its address tells what is late.
 var selfSent = []string{
 	"launched", "browserGone", "renew", "suspended", "ended", "late", "resetDone", // the worker
-	"counted", "keyRead", "keyWritten", "answerWritten", "taskWritten", "endWritten", "waited",
+	"counted", "keyRead", "keyWritten", "answerWritten", "callBegun", "callEnded", "taskWritten", "endWritten", "waited",
 	"entryAdded", "turnRead", "aheadRead", "announced", "queueLoaded", "queuedMoved", "givenBack", "waitingEnded", "cancelFound", "placeRead", "queueWaited", "turnHere", "movedHere", "queueReported", // the queue
 	"workerWritten", "removalGraceOver", "workerErased", "waitOver", // pool
 }
