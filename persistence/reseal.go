@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -157,7 +158,7 @@ func (s SealedRecords) closedIn(ctx context.Context, k sealed.Kind, r Record) ([
 			return nil, nil
 		}
 		fields := map[string]json.RawMessage{}
-		if err := json.Unmarshal(r.Value, &fields); err != nil {
+		if err := json.Unmarshal(unmarked(r.Value), &fields); err != nil {
 			return nil, fmt.Errorf("read %s: %w", r.Key, err)
 		}
 		var closed []byte
@@ -171,10 +172,15 @@ func (s SealedRecords) closedIn(ctx context.Context, k sealed.Kind, r Record) ([
 	return (&ValueStore{store: s.Store, files: s.Files}).read(ctx, r)
 }
 
+// unmarked is the JSON of a record with fields, which may be one of a [ValueStore].
+func unmarked(value []byte) []byte { return bytes.TrimPrefix(value, []byte{inline}) }
+
 // withField is a record with another value in a field.
 func withField(r Record, field string, value []byte) ([]byte, error) {
 	fields := map[string]json.RawMessage{}
-	err := json.Unmarshal(r.Value, &fields)
+	whole := unmarked(r.Value)
+	mark := r.Value[:len(r.Value)-len(whole)]
+	err := json.Unmarshal(whole, &fields)
 	for name, v := range map[string]any{field: value, ResealedFrom: r.Revision} {
 		if err == nil {
 			fields[name], err = json.Marshal(v)
@@ -183,7 +189,8 @@ func withField(r Record, field string, value []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", r.Key, err)
 	}
-	return json.Marshal(fields)
+	b, err := json.Marshal(fields)
+	return append(bytes.Clone(mark), b...), err
 }
 
 // OnlyOld counts the records that only another key than the one in use opens. It looks at

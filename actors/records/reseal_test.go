@@ -119,6 +119,20 @@ var sealers = map[string]func(ctx context.Context, r *Store, seal *persistence.S
 			return err
 		}, err
 	},
+	KeyPrefix: func(ctx context.Context, r *Store, _ *persistence.Seal) (func() error, error) {
+		err := r.EndCall(ctx, "ada", "k1", Key{Digest: []byte{1}, TaskID: "t1", Made: time.Now(), Call: true}, []byte(`{"status":201}`))
+		return func() error {
+			k, err := r.Key(ctx, "ada", "k1")
+			var answer []byte
+			if err == nil {
+				answer, err = r.CallAnswer("ada", "k1", k)
+			}
+			if err == nil && string(answer) != `{"status":201}` {
+				err = errors.New("it is another answer")
+			}
+			return err
+		}, err
+	},
 	TaskPrefix: func(ctx context.Context, r *Store, _ *persistence.Seal) (func() error, error) {
 		notify, err := r.SealNotify("t1", []engine.Notify{{URL: "https://a.example/"}})
 		if err == nil {
