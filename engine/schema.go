@@ -94,7 +94,9 @@ func valueSchema(base string) object {
 			{"properties", object{{f[0], object{{"description", f[1]}, {"$ref", base + "value"}}}}},
 		})
 	}
-	any = append(any, object{{"type", []string{"string", "number", "boolean", "null", "array", "object"}}})
+	for _, t := range []string{"string", "number", "boolean", "null", "array", "object"} { // not a list of types: generators of clients refuse that
+		any = append(any, object{{"type", t}})
+	}
 	return object{{"description", "Any value. A string that is ${key} alone is a saved value; an object with one field such as $trim is the call of a function."}, {"anyOf", any}}
 }
 
