@@ -152,6 +152,31 @@ func validOpenAPI(b []byte) error {
 	return doc.Validate(context.Background(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaDefaultsValidation(), openapi3.EnableMultiError())
 }
 
+// TestGeneratorsReadTheSchemas: generators of clients take a list of types only as one type
+// that may be null, and no false in place of a schema.
+func TestGeneratorsReadTheSchemas(t *testing.T) {
+	var look func(at string, v any)
+	look = func(at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if types, ok := v["type"].([]any); ok && (len(types) > 2 || len(types) == 2 && types[1] != "null") {
+				t.Errorf("%s/type is %v: write the types one by one in anyOf", at, types)
+			}
+			if items, there := v["items"]; there && items == false {
+				t.Errorf("%s/items is false: use maxItems", at)
+			}
+			for name, part := range v {
+				look(at+"/"+name, part)
+			}
+		case []any:
+			for i, part := range v {
+				look(fmt.Sprintf("%s/%d", at, i), part)
+			}
+		}
+	}
+	look("", openAPI().raw)
+}
+
 // TestFaultsOfOpenAPIAreFound: what says that the document is valid finds what is not.
 func TestFaultsOfOpenAPIAreFound(t *testing.T) {
 	need.NoRace(t)
