@@ -68,7 +68,7 @@ func TestNoticeBounds(t *testing.T) {
 		b.mu.Lock()
 		a := b.of("bert~1")
 		for i := range MaxWaiting {
-			b.push(a, &entry{id: fmt.Sprint(i), host: "later.example", at: time.Now().Add(time.Hour), index: -1})
+			b.push(a, &entry{id: fmt.Sprint(i), host: "later.example", at: time.Now().Add(time.Hour), due: b.cfg.Clock.After(time.Now(), time.Hour), index: -1})
 		}
 		b.mu.Unlock()
 		if ctx := b.t.Context(); !b.Full(ctx, "bert~1", true) || b.Full(ctx, "bert~1", false) || b.Full(ctx, ada.ID, true) {
