@@ -87,7 +87,7 @@ func TestNoticesThroughKills(t *testing.T) {
 	got, twice := hook.accepted(), 0
 	for id, answer := range refused {
 		if end := to.polled(to.all[0], id, 0); end != "" || len(got[id]) > 0 {
-			t.Errorf("%s was refused (%s), is %q, and %d notices tell of it", id, answer, end, len(got[id]))
+			t.Errorf("%s was refused (%s), is %q, and has %d notices", id, answer, end, len(got[id]))
 		}
 	}
 	for _, id := range ids {

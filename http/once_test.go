@@ -224,9 +224,9 @@ func TestEveryPostWithAKey(t *testing.T) {
 	}
 }
 
-// TestKeysOfCallsSurvive: after a restart a repeat gets the answer; its secret is on the
-// disk only sealed.
-func TestKeysOfCallsSurvive(t *testing.T) {
+// TestAnswersToKeysAreSealed: the answer to a key is in the store for a day, and only sealed. That
+// of a refused request is not kept.
+func TestAnswersToKeysAreSealed(t *testing.T) {
 	e := openCallKit(t)
 	_, _, first, _ := e.send("POST", "/v1/tickets", `{"object":"account"}`, bearerGood, "Idempotency-Key: k")
 	var m made

@@ -122,7 +122,7 @@ func TestValidateTheTaskOfABatch(t *testing.T) {
 		query, task string
 		status      int
 		valid       bool
-		says        []string // the paths of what is said, with the beginning of each
+		says        []string // each fault and warning: its path, and how its text begins
 	}{
 		"alone":             {"", task, 200, false, []string{"/actions/0 ${item.id} reads the item", "/actions/2 ${m} is used"}},
 		"not of a batch":    {"?items=false", task, 200, false, []string{"/actions/0 ${item.id} reads the item", "/actions/2 ${m} is used"}},

@@ -33,8 +33,7 @@ func (c *Control) Account(ctx *fasthttp.RequestCtx) (account persistence.Account
 		return account, "", answer.RefuseText(engine.CodeUnauthorized, `The header "Authorization: Bearer <token>" is missing`)
 	}
 	// Before anything is counted, so that a valid token always works. For one that nobody has it
-	// is one read of the store: 4 µs on the disk of a node (BenchmarkWrongToken), a part of what
-	// it takes to read the request and to answer it.
+	// is one read of the store: 4 µs on the disk of a node (BenchmarkWrongToken).
 	account, err := c.auth.Lookup(c.faults.Base, token)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):

@@ -20,6 +20,7 @@ type keptSealed struct {
 	t        *testing.T
 	g        *testCluster
 	secret   string
+	endpoint string // the request that made it, with a key
 	schedule string
 	batch    string
 
@@ -64,7 +65,8 @@ func keepSealed(t *testing.T, g *testCluster) *keptSealed {
 	}))
 	t.Cleanup(hook.Close)
 
-	k.made(`/v1/endpoints`, fmt.Sprintf(`{"url":"%s/endpoint","events":["end"]}`, hook.URL))
+	k.endpoint = fmt.Sprintf(`{"url":"%s/endpoint","events":["end"]}`, hook.URL)
+	k.keyed(g.nodes[0])
 	g.good(g.play(g.nodes[0], `{"queueTimeout":20000,"profile":"kept","actions":[{"open":"http://demo.troupe.test/"},{"evaluate":"localStorage.setItem('kept', 'yes'); return 1"}]}`))
 	var s struct{ Schedule struct{ ScheduleID string } }
 	k.read(k.made(`/v1/schedules`, fmt.Sprintf(`{"every":10000,"task":{"actions":[{"open":"http://demo.troupe.test/login"},{"fill":["#user","${secret:pass}"]},{"evaluate":"if (user.value.length !== 13) throw new Error(user.value.length)"}],"notify":[{"url":"%s/schedule"}]}}`, hook.URL)), &s)
@@ -86,6 +88,27 @@ func (k *keptSealed) made(path, body string) nodeAnswer {
 		k.t.Fatalf("POST %s: %v", path, x)
 	}
 	return x
+}
+
+// keyed makes the endpoint, or repeats the request with its key: that finds the answer of the
+// first one, which is sealed.
+func (k *keptSealed) keyed(at *member) {
+	k.t.Helper()
+	req, err := http.NewRequest("POST", at.base+"/v1/endpoints", strings.NewReader(k.endpoint))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	for name, value := range map[string]string{"Authorization": "Bearer " + k.g.token, "Content-Type": "application/json", "Idempotency-Key": "endpoint"} {
+		req.Header.Set(name, value)
+	}
+	resp, err := alone.RoundTrip(req)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 200 {
+		k.t.Errorf("the endpoint with its key at %s: %d, %v: %s", at.name, resp.StatusCode, err, body)
+	}
 }
 
 func (k *keptSealed) read(x nodeAnswer, to any) {
@@ -114,6 +137,7 @@ func (k *keptSealed) isWhole() {
 		if k.told(m) != k.secret {
 			k.t.Errorf("%s signs notices with another secret than before", m.name)
 		}
+		k.keyed(m)
 		x := g.good(g.play(m, `{"queueTimeout":20000,"profile":{"name":"kept","readonly":true},"actions":[{"open":"http://demo.troupe.test/"},{"evaluate":"return localStorage.getItem('kept')"}]}`))
 		if fmt.Sprint(x.Data) != "yes" {
 			k.t.Errorf("the profile at %s: %v", m.name, x)

@@ -48,7 +48,7 @@ export function follow(job, panel, { play, cancel, signal }) {
   draw();
 }
 
-// failures tells of actions that failed while the list went on. The list tolerates some.
+// failures shows the actions that failed while the list went on. The list tolerates some.
 function failures(errors = []) {
   const tell = (of, how, attributes) => of.length > 0 && h("p", attributes, `${plural(of.length, "action")} failed${how}: ${of.map((e) => e.error).join(" ")}`);
   return [
