@@ -67,8 +67,8 @@ type Flow struct {
 	Result      FlowResult
 
 	steps    []Step
-	several  bool // its responses are a list, however many they are
-	actions  *lang.Node
+	several  bool         // its responses are a list, however many they are
+	actions  *lang.Node   // while it is read
 	warnings []lang.Fault // of its reading; see [Flow.Review]
 }
 
@@ -147,6 +147,7 @@ func ParseFlow(name string, body []byte, flows Flows) (*Flow, error) {
 	f := d.readFlow(n, name)
 	if f.actions != nil {
 		f.steps, f.several = d.readFlowSteps(f.actions, "")
+		f.actions = nil // a tree takes many times what its text does
 		f.warnings = d.Warnings()
 	}
 	d.RefuseSecrets(n)

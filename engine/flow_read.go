@@ -23,8 +23,8 @@ type flowReader struct {
 // storedFlow is a flow as it was found, or why it cannot be used.
 type storedFlow struct {
 	*Flow
-	size  int
-	fault string
+	source []byte // its actions are read in it whenever it is run: their tree takes many times as much
+	fault  string
 }
 
 // findFlow finds a flow and reads all but its actions. Nil says that n has got a fault.
@@ -63,12 +63,13 @@ func (d *decoder) lookUpFlow(written, name string, version int) *storedFlow {
 		r.err = errors.Join(r.err, fmt.Errorf("read the flow %q: %w", written, err))
 		return no("the flow %q cannot be read", written)
 	}
-	f := &storedFlow{size: len(found.Source)}
+	f := &storedFlow{source: found.Source}
 	tree, invalid := readBody(found.Source)
 	if invalid == nil {
 		outer := d.Decoder
 		d.Decoder = lang.Decoder{}
 		f.Flow = d.readFlow(tree, name)
+		f.actions = nil
 		if d.Wrong() > 0 {
 			invalid = &Invalid{Faults: d.Faults()}
 		}
@@ -96,13 +97,18 @@ func (d *decoder) enterFlow(n *lang.Node, f *storedFlow, s *Step) (steps []Step,
 		d.Fault(n, "want at most %d flows in one another, not more: %s", maxFlowDepth, around)
 		return nil, false
 	}
-	if r.bytes += f.size; r.bytes > maxFlowBytes {
+	if r.bytes += len(f.source); r.bytes > maxFlowBytes {
 		d.Fault(n, "the flows of a task have at most %d bytes together, each counted as often as it is run", maxFlowBytes)
+		return nil, false
+	}
+	tree, invalid := readBody(f.source)
+	if invalid != nil { // it was read before
+		r.err = errors.Join(r.err, fmt.Errorf("read the flow %q again: %w", f.Reference(), invalid))
 		return nil, false
 	}
 	outer, faulty := d.Decoder, d.faulty
 	d.Decoder, r.within = lang.Decoder{}, append(r.within, f.Name)
-	steps, several = d.readFlowSteps(f.actions, s.Path+"/run/actions/")
+	steps, several = d.readFlowSteps(tree.Field("actions"), s.Path+"/run/actions/")
 	inner := d.Faults()
 	d.Decoder, d.faulty, r.within = outer, faulty, r.within[:len(r.within)-1]
 	for _, fault := range inner {

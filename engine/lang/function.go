@@ -49,50 +49,6 @@ func FunctionWords() (rows [][3]string) {
 // maxMatches bounds the matches that one $replace replaces.
 const maxMatches = 100_000
 
-func readCall(d *Decoder, n *Node) (t Template) {
-	for _, f := range functions {
-		if f.name == n.Key {
-			t.call = f
-		}
-	}
-	if t.call == nil {
-		d.Fault(n, "function %q is unknown%s (a field of this name is written %q)", n.Key, d.DidYouMean(n.Key, func() []string {
-			names := make([]string, len(functions))
-			for i, f := range functions {
-				names[i] = f.name
-			}
-			return names
-		}), "$"+n.Key)
-		return Template{}
-	}
-	args := []*Node{n}
-	if !t.call.list && n.IsArray() {
-		args = n.Elements
-	}
-	if len(args) < t.call.least || len(args) > t.call.most {
-		d.Fault(n, "want %s for %s", t.call.args, t.call.name)
-		return t
-	}
-	t.list = readTemplates(d, args)
-	switch text := n.Text; t.call.name {
-	case "$now":
-		if text != "iso" && text != "ms" {
-			d.Fault(n, "want %s for $now, not %s", t.call.args, n.Describe())
-		}
-	case "$replace", "$match":
-		if p := t.list[1].text; p != nil && p.Fixed() {
-			source, _ := p.Expand(nil)
-			var err error
-			if t.fixed, err = readExpression(source); err != nil {
-				d.Fault(args[1], "%q is no RE2 expression: %v", Short(source, 100), err)
-			}
-		} else if t.list[1].whole == "" && p == nil {
-			d.Fault(args[1], "want an RE2 expression, a string, not %s", args[1].TypeName())
-		}
-	}
-	return t
-}
-
 // readExpression reads an expression, or /expression/flags.
 func readExpression(s string) (*pattern, error) {
 	if m := slashed.FindStringSubmatch(s); m != nil && !looksLikePath(m[2]) {
@@ -104,22 +60,10 @@ func readExpression(s string) (*pattern, error) {
 
 // call is a function with its arguments, while it runs.
 type call struct {
-	env  Env
-	name string
-	of   *Template
-	args []json.RawMessage
-}
-
-func (f *function) run(env Env, t *Template) (json.RawMessage, error) {
-	c := &call{env: env, name: f.name, of: t}
-	for i := range t.list {
-		m := &maker{env: env}
-		if err := m.write(&t.list[i]); err != nil {
-			return nil, err
-		}
-		c.args = append(c.args, m.b.Bytes())
-	}
-	return f.evaluates(c)
+	*function
+	env   Env
+	fixed *pattern // the pattern, where it is known
+	args  []json.RawMessage
 }
 
 // text is an argument as a text.
@@ -155,7 +99,7 @@ func (c *call) number() (json.RawMessage, error) {
 
 // expression is the pattern of the call, for a text that it may take so long with.
 func (c *call) expression(text string) (*regexp.Regexp, error) {
-	p := c.of.fixed
+	p := c.fixed
 	if p == nil {
 		source, err := c.text(1)
 		if err != nil {

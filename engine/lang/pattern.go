@@ -24,6 +24,7 @@ var errSteps = errors.New("it has too many steps")
 type pattern struct {
 	source string
 	steps  int
+	once   bool // it is compiled whenever it is used
 	re     *regexp.Regexp
 }
 
@@ -79,12 +80,15 @@ func (p *pattern) compiled(text string, most int64) (*regexp.Regexp, error) {
 	if int64(p.steps)*int64(len(text)) > most {
 		return nil, fmt.Errorf("it has %d steps, which is too much for a text of %d bytes", p.steps, len(text))
 	}
-	if p.re == nil {
-		re, err := regexp.Compile(p.source)
-		if err != nil {
-			return nil, err
-		}
+	if p.re != nil {
+		return p.re, nil
+	}
+	re, err := regexp.Compile(p.source)
+	if err != nil {
+		return nil, err
+	}
+	if !p.once {
 		p.re = re
 	}
-	return p.re, nil
+	return re, nil
 }

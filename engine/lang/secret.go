@@ -2,13 +2,11 @@ package lang
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
 var (
 	secretName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
-	secretMark  = regexp.MustCompile(`^\$\{secret:([^}]*)\}`)
 	secretBegin = "${secret:"
 )
 
@@ -24,8 +22,8 @@ func SecretTextShape(what string) Shape[Text] {
 			d.mayHoldSecrets = map[*Node]bool{}
 		}
 		d.mayHoldSecrets[n] = true
-		t = parseTextWith(n.Text, true)
-		for _, p := range t.parts {
+		t = parseTextWith(n.Text, withNames)
+		for p := range t.parts {
 			if p.secret && !IsSecretName(p.key) {
 				d.Fault(n, "want ${secret:NAME} with the name of a secret, not ${secret:%s}", p.key)
 			}
@@ -35,14 +33,18 @@ func SecretTextShape(what string) Shape[Text] {
 }
 
 // ParseSecretText reads a text that a request had where secrets may stand.
-func ParseSecretText(s string) Text { return parseTextWith(s, true) }
+func ParseSecretText(s string) Text { return parseTextWith(s, withNames) }
 
 // OneSecret is the name of the secret that the text consists of, if it is one alone.
 func (t Text) OneSecret() (name string, ok bool) {
-	if len(t.parts) != 1 || !t.parts[0].secret {
+	if t.marks != withNames || t.filled != nil {
 		return "", false
 	}
-	return t.parts[0].key, true
+	p, n := readMark(t.source, true)
+	if !p.secret || n != len(t.source) {
+		return "", false
+	}
+	return p.key, true
 }
 
 // IsSecretName reports whether a secret can have the name s.
@@ -51,21 +53,26 @@ func IsSecretName(s string) bool { return secretName.MatchString(s) }
 // FillSecrets replaces the secrets in a text by their values. Other values are left
 // to [Text.Expand].
 func (t Text) FillSecrets(value func(name string) (string, error)) (Text, error) {
-	filled := t
-	for i, p := range t.parts {
-		if !p.secret {
+	if t.marks != withNames {
+		return t, nil
+	}
+	var b strings.Builder
+	for p := range t.parts {
+		switch {
+		case p.secret:
+			v, err := value(p.key)
+			if err != nil {
+				return t, err
+			}
+			p.literal = v
+		case p.key != "":
+			b.WriteString("${" + p.key + "}")
 			continue
 		}
-		v, err := value(p.key)
-		if err != nil {
-			return t, err
-		}
-		if &filled.parts[0] == &t.parts[0] {
-			filled.parts = slices.Clone(t.parts)
-		}
-		filled.parts[i] = part{literal: v}
+		b.WriteString(strings.ReplaceAll(p.literal, "$", "$$")) // it is not expanded again
 	}
-	return filled, nil
+	filled := b.String()
+	return Text{source: t.source, filled: &filled, marks: keyMarks}, nil
 }
 
 // RefuseSecrets makes a fault of each secret that no shape has allowed, in n and
@@ -85,7 +92,7 @@ func holdsSecret(s string) bool {
 	if !strings.Contains(s, secretBegin) {
 		return false
 	}
-	for _, p := range parseTextWith(s, true).parts {
+	for p := range parseTextWith(s, withNames).parts {
 		if p.secret {
 			return true
 		}

@@ -11,19 +11,31 @@ import (
 const keyPattern = `[A-Za-z_][A-Za-z0-9_.-]*`
 
 var (
-	keyOnly     = regexp.MustCompile(`^` + keyPattern + `$`)
-	reference   = regexp.MustCompile(`^\$(` + keyPattern + `)(?:\s+([\s\S]+))?$`)
-	numbered    = regexp.MustCompile(`^(@e[1-9][0-9]{0,8})(?:\s+([\s\S]+))?$`)
-	placeholder = regexp.MustCompile(`^\$\{(` + keyPattern + `)\}`)
+	keyOnly   = regexp.MustCompile(`^` + keyPattern + `$`)
+	reference = regexp.MustCompile(`^\$(` + keyPattern + `)(?:\s+([\s\S]+))?$`)
+	numbered  = regexp.MustCompile(`^(@e[1-9][0-9]{0,8})(?:\s+([\s\S]+))?$`)
 )
 
 // Text is a string of a request. In it ${key} stands for a value of the data cache,
 // and $$ for one dollar sign; a lone $ is itself. Substituted text is not expanded
 // again.
+//
+// It is looked through whenever it is used: a list of its parts would take many times
+// the memory of what the client sent.
 type Text struct {
 	source string
-	parts  []part // nil: the source is the text
+	filled *string // the source with its secrets filled in; nil: none were
+	marks  marks
 }
+
+// marks are what stands for something else in a text.
+type marks uint8
+
+const (
+	noMarks   marks = iota // the source is the text
+	keyMarks               // ${key} and $$
+	withNames              // ${secret:NAME}, too
+)
 
 // part is a piece of a Text: literal, or the key of a value.
 type part struct {
@@ -54,52 +66,93 @@ func invalid(format string, args ...any) *ValueError {
 func Literal(s string) Text { return Text{source: s} }
 
 // ParseText reads a text of a request.
-func ParseText(s string) Text { return parseTextWith(s, false) }
+func ParseText(s string) Text { return parseTextWith(s, keyMarks) }
 
-// parseTextWith reads a text, and with secrets also ${secret:NAME} in it.
-func parseTextWith(s string, secrets bool) Text {
-	t := Text{source: s}
+// parseTextWith reads a text with these marks in it.
+func parseTextWith(s string, m marks) Text {
 	if !strings.Contains(s, "$$") && !strings.Contains(s, "${") {
-		return t
+		m = noMarks
 	}
-	var lit strings.Builder
-	for i := 0; i < len(s); {
-		switch {
-		case strings.HasPrefix(s[i:], "$$"):
-			lit.WriteByte('$')
-			i += 2
-		case strings.HasPrefix(s[i:], "${"):
-			m := placeholder.FindStringSubmatch(s[i:])
-			secret := false
-			if m == nil && secrets {
-				m = secretMark.FindStringSubmatch(s[i:])
-				secret = m != nil
-			}
-			if m == nil {
-				lit.WriteByte('$')
-				i++
-				continue
-			}
-			if lit.Len() > 0 {
-				t.parts = append(t.parts, part{literal: lit.String()})
-				lit.Reset()
-			}
-			t.parts = append(t.parts, part{key: m[1], secret: secret})
-			i += len(m[0])
-		default:
-			lit.WriteByte(s[i])
-			i++
+	return Text{source: s, marks: m}
+}
+
+// parts goes through the pieces of a text.
+func (t Text) parts(yield func(part) bool) {
+	s := t.source
+	if t.filled != nil {
+		s = *t.filled
+	}
+	from, at := 0, 0 // of the literal piece, and what is looked at
+	closed := strings.LastIndexByte(s, '}')
+	for t.marks != noMarks {
+		i := strings.IndexByte(s[at:], '$')
+		if i < 0 {
+			break
+		}
+		at += i
+		var p part
+		n := 0 // the length of the mark
+		if strings.HasPrefix(s[at:], "$$") {
+			p.literal, n = "$", 2
+		} else if p, n = readMark(s[at:], t.marks == withNames && at < closed); n == 0 {
+			at++
+			continue
+		}
+		if from < at && !yield(part{literal: s[from:at]}) || !yield(p) {
+			return
+		}
+		at += n
+		from = at
+	}
+	if from < len(s) {
+		yield(part{literal: s[from:]})
+	}
+}
+
+// readMark reads ${key}, and with secrets ${secret:NAME}, at the beginning of a text.
+// Zero bytes: there is none.
+func readMark(s string, secrets bool) (p part, n int) {
+	inner, ok := strings.CutPrefix(s, "${")
+	if !ok {
+		return p, 0
+	}
+	if n = keyLength(inner); n > 0 && n < len(inner) && inner[n] == '}' {
+		return part{key: inner[:n]}, n + len("${}")
+	}
+	if name, ok := strings.CutPrefix(s, secretBegin); ok && secrets {
+		if n = strings.IndexByte(name, '}'); n >= 0 {
+			return part{key: name[:n], secret: true}, len(secretBegin) + n + 1
 		}
 	}
-	if lit.Len() > 0 || len(t.parts) == 0 {
-		t.parts = append(t.parts, part{literal: lit.String()})
+	return p, 0
+}
+
+// keyLength is how much of a text, from its beginning, keys of the caches look like:
+// see keyPattern. It looks no further: of very many marks that nothing closes each would
+// be looked through to the end.
+func keyLength(s string) (n int) {
+	for ; n < len(s); n++ {
+		c := s[n]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+		if !letter && (n == 0 || (c < '0' || c > '9') && c != '.' && c != '-') {
+			break
+		}
 	}
-	return t
+	return n
+}
+
+// oneKey is the key of a text that is ${key} alone.
+func (t Text) oneKey() (string, bool) {
+	if t.marks == noMarks {
+		return "", false
+	}
+	p, n := readMark(t.source, t.marks == withNames)
+	return p.key, n > 0 && n == len(t.source) && p.key != ""
 }
 
 // Fixed reports whether the text is the same whatever the cache holds.
 func (t Text) Fixed() bool {
-	for _, p := range t.parts {
+	for p := range t.parts {
 		if p.key != "" {
 			return false
 		}
@@ -112,7 +165,7 @@ func (t Text) String() string { return t.source }
 
 // Keys adds the keys that the text reads to a set.
 func (t Text) Keys(to map[string]bool) {
-	for _, p := range t.parts {
+	for p := range t.parts {
 		if p.key != "" && !p.secret {
 			to[p.key] = true
 		}
@@ -134,12 +187,12 @@ func (t Text) ExpandScript(values Values) (string, error) {
 }
 
 func (t Text) expand(values Values, get func(Values, string) (json.RawMessage, int, bool), missing func(string) (string, error)) (string, error) {
-	if t.parts == nil {
+	if t.marks == noMarks {
 		return t.source, nil
 	}
 	var b strings.Builder
 	looked := 0
-	for _, p := range t.parts {
+	for p := range t.parts {
 		if p.key == "" {
 			b.WriteString(p.literal)
 			continue
