@@ -69,7 +69,8 @@ type Config struct {
 	// engine.IsolateTask. Tasks that want less are refused.
 	Isolation engine.Isolation
 
-	// Clock is the wall clock; nil: the machine's.
+	// Clock is the wall clock; nil: the machine's. It may be shared with whoever else waits
+	// for stored times.
 	Clock *clock.Clock
 
 	Queue   QueueConfig
@@ -174,6 +175,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Limits == nil {
 		c.Limits = engine.DefaultLimits()
+	}
+	if c.Clock == nil {
+		c.Clock = new(clock.Clock)
 	}
 	def(&c.Queue.PerAccount, 100)
 	def(&c.Queue.Watchdog, 3*time.Second)

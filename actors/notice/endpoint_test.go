@@ -12,7 +12,6 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/records"
 	"troupe/engine"
-	"troupe/testkit/need"
 )
 
 // TestSwitchedOff: an endpoint that has failed for five days is switched off. The other
@@ -192,7 +191,6 @@ func TestSameEndSameNotice(t *testing.T) {
 // TestManyFailingReceivers: how many failing receivers of an account are known is bounded,
 // and those of old tasks make room. One that is off stays so over months and a restart.
 func TestManyFailingReceivers(t *testing.T) {
-	need.All(t) // a thousand receivers look at the clock every few seconds for days: minutes of work
 	inBubble(t, func(b *bed) {
 		b.net.set(always(410))
 		b.end("task_gone", "gone.example")

@@ -135,6 +135,9 @@ func New(cfg Config) *Notices {
 	if cfg.Counts == nil {
 		cfg.Counts = &Counts{}
 	}
+	if cfg.Clock == nil {
+		cfg.Clock = new(clock.Clock)
+	}
 	client := *cfg.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	m := &Notices{cfg: cfg, client: &client, accounts: map[string]*account{}, early: map[string][]*entry{}}

@@ -7,7 +7,6 @@
 package clock
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 )
@@ -16,9 +15,11 @@ import (
 // is promised for changes of the clock is three times as long.
 const Look = 5 * time.Second
 
-// Clock is a wall clock. Nil is that of the machine.
+// Clock is a wall clock, and has the waits for its times. The zero value is that of the
+// machine, and so is nil, with a list for each wait: who has many gives them one clock.
 type Clock struct {
 	ahead atomic.Int64 // of the machine's: for tests
+	waits waits
 }
 
 // Set lets the clock be ahead of the machine's, as if somebody had set it. Timers do not
@@ -74,65 +75,3 @@ func (c *Clock) Left(d Due, now time.Time) time.Duration {
 
 // Soon shortens a wait so that the clock is looked at again in time.
 func Soon(d time.Duration) time.Duration { return max(min(d, Look), 0) }
-
-// Until waits for a time. False: the context has ended first.
-func (c *Clock) Until(ctx context.Context, due Due) bool {
-	for timer := (*time.Timer)(nil); ; {
-		if ctx.Err() != nil {
-			return false
-		}
-		left := c.Left(due, time.Now())
-		if left <= 0 {
-			return true
-		}
-		if d := Soon(left); timer == nil {
-			timer = time.NewTimer(d)
-			defer timer.Stop()
-		} else {
-			timer.Reset(d)
-		}
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
-}
-
-// Timer calls a function once a time has come.
-type Timer struct {
-	c       *Clock
-	due     Due
-	f       func()
-	timer   atomic.Pointer[time.Timer]
-	stopped atomic.Bool
-}
-
-// AfterFunc calls a function, in a goroutine of its own, once a time has come.
-func (c *Clock) AfterFunc(due Due, f func()) *Timer {
-	t := &Timer{c: c, due: due, f: f}
-	t.arm()
-	return t
-}
-
-func (t *Timer) arm() {
-	t.timer.Store(time.AfterFunc(Soon(t.c.Left(t.due, time.Now())), func() {
-		switch {
-		case t.stopped.Load():
-		case t.c.Came(t.due, time.Now()):
-			t.f()
-		default:
-			t.arm()
-		}
-	}))
-	if t.stopped.Load() { // meanwhile
-		t.timer.Load().Stop()
-	}
-}
-
-// Stop ends the wait. A call that has begun goes on.
-func (t *Timer) Stop() {
-	if t != nil {
-		t.stopped.Store(true)
-		t.timer.Load().Stop()
-	}
-}
