@@ -108,7 +108,7 @@ func OpenBadger(dir string, o Options) (*Badger, error) {
 		minFree:     o.MinFree,
 		reserveSize: reserve,
 	}
-	if b.db, err = open(dir, o.Log); err != nil && lacksRoom(err) {
+	if b.db, err = open(dir, o.Log); NoRoom(err) {
 		err = b.freeze(err)
 	}
 	if err != nil {

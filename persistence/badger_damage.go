@@ -37,15 +37,18 @@ func (d *Damage) Error() string {
 
 func (d *Damage) Unwrap() error { return ErrDamaged }
 
-// machine lists the faults that are none of the data.
+// machine lists the faults that are none of the data, beside a full disk.
 var machine = []syscall.Errno{
-	syscall.EACCES, syscall.EPERM, syscall.EROFS, syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE,
+	syscall.EACCES, syscall.EPERM, syscall.EROFS, syscall.EIO, syscall.EMFILE, syscall.ENFILE,
 	syscall.ENOMEM, syscall.EBUSY, syscall.EAGAIN, syscall.EINTR, syscall.EISDIR, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG,
 }
 
 // isDamage tells an error of the data from one of the machine. Badger keeps
 // only the text of the errors that it wraps, so the text has to tell.
 func isDamage(err error) bool {
+	if NoRoom(err) {
+		return false
+	}
 	text := err.Error()
 	for _, no := range machine {
 		if strings.Contains(text, no.Error()) {

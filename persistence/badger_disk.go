@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // checkDisk stops and allows writes by what the disk would take, whether or not anything
@@ -132,7 +131,7 @@ func Unwritten(err error) error {
 		return nil
 	case errors.Is(err, ErrFull):
 		return err
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case NoRoom(err):
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	return fmt.Errorf("%w: %w", ErrUnwritable, err)

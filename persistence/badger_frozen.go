@@ -3,8 +3,6 @@ package persistence
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -12,20 +10,6 @@ import (
 // A store whose disk has no room to open it, not even with its reserve, is frozen: what is
 // there can be read, each write is an [ErrFull], and the store opens as usual as soon as
 // there is room. Opening it this way creates nothing, so it needs no space at all.
-
-// lacksRoom reports whether an opening failed because the disk is full. Badger keeps only
-// the text of the errors that it wraps, so the text has to tell.
-func lacksRoom(err error) bool {
-	if errors.Is(err, ErrFull) {
-		return true
-	}
-	for _, no := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
-		if strings.Contains(err.Error(), no.Error()) {
-			return true
-		}
-	}
-	return false
-}
 
 // openFrozen opens the database of a folder to read it.
 func (b *Badger) openFrozen() (*badger.DB, error) {

@@ -1,7 +1,6 @@
 package persistence
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -58,10 +57,7 @@ func allocateMapped(fd int, offset, length int64, table bool) error {
 	}
 	for {
 		err := fallocate(fd, offset, length)
-		if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
-			return err
-		}
-		if !table {
+		if !table || !NoRoom(err) {
 			return err
 		}
 		time.Sleep(tableAgain)

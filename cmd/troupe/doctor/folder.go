@@ -88,7 +88,7 @@ func adviseFolder(err error) string {
 		return "mount the disk so that it can be written" + elsewhere
 	case errors.Is(err, os.ErrPermission):
 		return "run as the user who owns the folder, or give it to that user (chown -R USER …)" + elsewhere
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, persistence.ErrFull):
+	case persistence.NoRoom(err):
 		return "make room" + elsewhere
 	case scarce.Of(err) == scarce.Descriptors:
 		return "raise the limit of open files (LimitNOFILE= of a systemd unit, docker run --ulimit nofile=…, ulimit -n)"

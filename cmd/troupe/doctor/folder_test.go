@@ -26,6 +26,7 @@ func TestDoctorTriesTheFolder(t *testing.T) {
 		"read only":         {&fs.PathError{Op: "open", Path: "x", Err: syscall.EROFS}, "mount the disk"},
 		"somebody else's":   {fmt.Errorf("lock it: %w", fs.ErrPermission), "chown"},
 		"full":              {fmt.Errorf("write to the store: %w", syscall.ENOSPC), "make room"},
+		"a quota":           {fmt.Errorf("write to the store: %w", syscall.EDQUOT), "make room"},
 		"full for us":       {fmt.Errorf("write to the store: %w", persistence.ErrFull), "make room"},
 		"few descriptors":   {fmt.Errorf("open: %w", syscall.EMFILE), "ulimit -n"},
 		"no maps":           {fmt.Errorf("map it: %w", syscall.ENODEV), "a local disk"},
