@@ -31,7 +31,7 @@ type floor struct {
 // house is the plan of the house, from the top. Tests may look further: see
 // below.
 var house = []floor{
-	{"cmd/troupe", []string{"cmd/troupe/doctor", "http", "http/admin", "http/answer", "http/flows", "http/live", "http/mcp", "http/telemetry", "cluster", "cluster/member", "cluster/store", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "persistence/backup", "engine/lang", "engine/scarce"},
+	{"cmd/troupe", []string{"cmd/troupe/doctor", "http", "http/admin", "http/answer", "http/flows", "http/live", "http/mcp", "http/telemetry", "cluster", "cluster/member", "cluster/store", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "persistence/backup", "persistence/clock", "engine/lang", "engine/scarce"},
 		"the binary wires everything and is imported by nothing"},
 	{"cmd/troupe/outside", nil,
 		"it tests the program as a process, as its users run it"},
@@ -125,7 +125,7 @@ var house = []floor{
 		"it reads what clients wrote: which actions there are, and what plays them, is not its business"},
 	{"persistence/clock", nil,
 		"it waits until a wall clock shows a time: what is to happen then is not its business"},
-	{"persistence/backup", []string{"persistence"},
+	{"persistence/backup", []string{"persistence", "persistence/clock"},
 		"it copies plain records and files elsewhere and back: what they are about, and when a service starts, is not its business"},
 	{"persistence/storetest", []string{"persistence"},
 		"it tests stores, also those that others write"},

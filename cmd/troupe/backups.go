@@ -101,7 +101,7 @@ func (s *service) keepBackups(seal *persistence.Seal) {
 	if s.Cluster.worker() {
 		return
 	}
-	source := &backup.Source{Files: s.files, Seal: seal, Node: s.Cluster.Node, Version: ownVersion(), Log: s.log}
+	source := &backup.Source{Files: s.files, Seal: seal, Node: s.Cluster.Node, Version: ownVersion(), Clock: &s.clock, Log: s.log}
 	if s.disk != nil {
 		source.Store, source.Uploads, source.Identity = s.disk, queuedUploadsIn(s.data), persistence.FolderIdentity(storeIn(s.data))
 	} else {

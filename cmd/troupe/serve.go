@@ -29,6 +29,7 @@ import (
 	"troupe/http/telemetry"
 	"troupe/persistence"
 	"troupe/persistence/backup"
+	"troupe/persistence/clock"
 )
 
 type serveCommand struct {
@@ -103,6 +104,7 @@ type service struct {
 	*serveCommand
 	data  string
 	plans atomic.Pointer[map[engine.Plan]engine.Limits] // as they are now
+	clock clock.Clock                                   // has all waits for stored times
 	log   zerolog.Logger
 	tls   *tls.Config
 	ends  []func() error // in the order of their starts
@@ -298,6 +300,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		peers = s.router
 	}
 	s.node, err = actors.Start(actors.Config{
+		Clock: &s.clock,
 		Peers: peers, WorkerNode: s.Cluster.worker(), LeadsStore: s.leadsStore(),
 		Engine: eng, Isolation: s.Chromium.Isolation, Store: s.store, Usage: s.usage, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL, s.allowance, s.log),
 		Node: s.Cluster.Node, OnChange: s.changes(), QueuedUploads: queuedUploadsIn(s.data),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/persistence"
+	"troupe/persistence/clock"
 )
 
 // Where is a place, and how people call it.
@@ -31,7 +32,9 @@ type Keeper struct {
 	schedule *Schedule // nil: none is made by itself
 	failures atomic.Int64
 	mu       sync.Mutex
-	state    State // as it was last seen
+	state    State     // as it was last seen
+	next     time.Time // when the next backup is due
+	wait     clock.Due // the same, whatever is done to the wall clock
 }
 
 // NewKeeper makes one; [Keeper.Run] follows the schedule.
@@ -47,8 +50,7 @@ type Result struct {
 }
 
 const (
-	// look is how often the time is looked at: a clock may be changed, and another node may
-	// have made the backup.
+	// look is how often the state is read: another node may have made the backup.
 	look = 15 * time.Second
 	// saying is how often a maker says that it goes on.
 	saying = 15 * time.Second
@@ -57,40 +59,39 @@ const (
 	retryMost  = 30 * time.Minute
 )
 
-// next is when the next backup is due.
-func next(s *State, now time.Time, w *Schedule) time.Time {
-	due := now
+// next is when the next backup is due, and how long it may wait for that at most.
+func (w *Schedule) next(s *State) (due time.Time, most time.Duration) {
 	if d := s.at(w.To.Name); !d.At.IsZero() {
-		due = d.At.Add(w.Every)
-		if soon := now.Add(w.Every); soon.Before(due) { // the clock was put back
-			due = soon
-		}
+		due, most = d.At.Add(w.Every), w.Every
 	}
 	if f := s.Failed; f != nil && f.Place == w.To.Name {
 		pause := min(retryMost, w.Every, retryFirst<<min(f.Times-1, 10))
-		again := f.At.Add(pause)
-		if soon := now.Add(pause); soon.Before(again) {
-			again = soon
-		}
-		if again.After(due) {
-			due = again
+		if again := f.At.Add(pause); again.After(due) {
+			due, most = again, pause
 		}
 	}
-	return due
+	return due, most
+}
+
+// due reports whether a backup is due by the schedule. A clock that is put back while this
+// process waits delays it by no more than the wait was to take.
+func (k *Keeper) due(s *State) bool {
+	at, most := k.schedule.next(s)
+	now := time.Now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !at.Equal(k.next) {
+		k.next, k.wait = at, k.source.Clock.Within(at, now, most)
+	}
+	return k.source.Clock.Came(k.wait, now)
 }
 
 // Run makes backups when they are due, until ctx ends.
 func (k *Keeper) Run(ctx context.Context) {
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	for {
+	c := k.source.Clock
+	for again := true; again; again = c.Until(ctx, c.After(time.Now(), look)) {
 		if k.isDue(ctx) {
 			k.byItself(ctx)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
 		}
 	}
 }
@@ -103,8 +104,7 @@ func (k *Keeper) isDue(ctx context.Context) bool {
 		}
 		return false
 	}
-	now := time.Now()
-	return k.schedule != nil && s.busy(now) == nil && !now.Before(next(&s, now, k.schedule))
+	return k.schedule != nil && s.busy(k.source.Clock.Now()) == nil && k.due(&s)
 }
 
 // look reads the state, and remembers it for the metrics.
@@ -125,7 +125,7 @@ func (k *Keeper) byItself(ctx context.Context) {
 	if s, err := k.look(ctx); err == nil && s.Failed != nil {
 		full = s.Failed.Times%3 == 2 // the fault may be in what an incremental one needs
 	}
-	_, _ = k.makeIf(ctx, k.schedule.To, full, func(s *State, now time.Time) bool { return !now.Before(next(s, now, k.schedule)) }) // it has told
+	_, _ = k.makeIf(ctx, k.schedule.To, full, k.due) // it has told
 }
 
 // errNotDue: another node has made the backup since this one has looked.
@@ -133,14 +133,14 @@ var errNotDue = errors.New("no backup is due any more")
 
 // Make makes a backup now. What becomes of it is in the log, and in the state.
 func (k *Keeper) Make(ctx context.Context, to Where, full bool) (*Result, error) {
-	return k.makeIf(ctx, to, full, func(*State, time.Time) bool { return true })
+	return k.makeIf(ctx, to, full, func(*State) bool { return true })
 }
 
 // makeIf makes a backup if it is due when this process claims it.
-func (k *Keeper) makeIf(ctx context.Context, to Where, full bool, due func(*State, time.Time) bool) (*Result, error) {
+func (k *Keeper) makeIf(ctx context.Context, to Where, full bool, due func(*State) bool) (*Result, error) {
 	id, began := rand.Text(), time.Now()
 	log := k.source.Log.With().Str("place", to.Name).Logger()
-	if err := k.claim(ctx, id, began, due); err != nil {
+	if err := k.claim(ctx, id, k.source.Clock.At(began), due); err != nil {
 		var other *RunningError
 		if !errors.As(err, &other) && !errors.Is(err, errNotDue) {
 			k.fails(ctx, to, id, err)
@@ -207,14 +207,14 @@ func (k *Keeper) make(ctx context.Context, to Where, full bool, id string) (*Man
 }
 
 // claim notes that this process makes a backup.
-func (k *Keeper) claim(ctx context.Context, id string, now time.Time, due func(*State, time.Time) bool) error {
+func (k *Keeper) claim(ctx context.Context, id string, now time.Time, due func(*State) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, persistence.Patience+time.Second)
 	defer cancel()
 	_, err := change(ctx, k.source.Store, func(s *State) error {
 		if r := s.busy(now); r != nil {
 			return &RunningError{*r}
 		}
-		if !due(s, now) {
+		if !due(s) {
 			return errNotDue
 		}
 		s.Running = &Running{ID: id, Node: k.source.Node, Began: now.UTC(), Seen: now.UTC()}
@@ -229,7 +229,7 @@ func (k *Keeper) say(ctx context.Context, id string) error {
 		if s.Running == nil || s.Running.ID != id {
 			return errTaken
 		}
-		s.Running.Seen = time.Now().UTC()
+		s.Running.Seen = k.source.Clock.Now().UTC()
 		return nil
 	})
 	return err
@@ -267,7 +267,7 @@ func (k *Keeper) fails(ctx context.Context, to Where, id string, why error) {
 			s.Running = nil
 		}
 		if !ended {
-			s.note(nil, &Failed{Place: to.Name, Node: k.source.Node, At: time.Now().UTC(), Times: 1, Why: fmt.Sprintf("%.500v", why)})
+			s.note(nil, &Failed{Place: to.Name, Node: k.source.Node, At: k.source.Clock.Now().UTC(), Times: 1, Why: fmt.Sprintf("%.500v", why)})
 		}
 		return nil
 	})
@@ -277,7 +277,7 @@ func (k *Keeper) fails(ctx context.Context, to Where, id string, why error) {
 	case err == nil:
 		k.state = s
 	case !ended: // the store takes nothing: this process knows it
-		k.state.note(nil, &Failed{Place: to.Name, Node: k.source.Node, At: time.Now().UTC(), Times: 1, Why: fmt.Sprintf("%.500v", why)})
+		k.state.note(nil, &Failed{Place: to.Name, Node: k.source.Node, At: k.source.Clock.Now().UTC(), Times: 1, Why: fmt.Sprintf("%.500v", why)})
 	}
 }
 

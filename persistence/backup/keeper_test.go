@@ -16,6 +16,7 @@ import (
 
 	"troupe/persistence"
 	"troupe/persistence/backup"
+	"troupe/persistence/clock"
 )
 
 // remembered is a store in memory that can show what it has at one moment.
@@ -53,6 +54,7 @@ type keepers struct {
 	store  remembered
 	at     backup.Folder
 	mu     sync.Mutex
+	wall   clock.Clock
 	broken error // why the place cannot be reached
 	tries  []time.Time
 	log    bytes.Buffer
@@ -83,7 +85,7 @@ func (k *keepers) node(ctx context.Context, name string) *backup.Keeper {
 	source := &backup.Source{Store: k.store, Files: files.(interface {
 		persistence.Files
 		persistence.Lister
-	}), Seal: newSeal(k.t, 1), Node: name, Version: "test", Log: zerolog.New(k)}
+	}), Seal: newSeal(k.t, 1), Node: name, Version: "test", Clock: &k.wall, Log: zerolog.New(k)}
 	keeper := backup.NewKeeper(source, &backup.Schedule{To: to, Every: time.Hour, Keep: 3})
 	go keeper.Run(ctx)
 	return keeper
@@ -219,4 +221,41 @@ func TestABackupIsTakenOver(t *testing.T) {
 			t.Errorf("when it goes on there are %v", made)
 		}
 	})
+}
+
+// TestBackupsClockSteps: a backup is made within 15 s of the time at which the clock shows that
+// it is due, whatever is done to the clock, and one put back delays none by more than the
+// interval.
+func TestBackupsClockSteps(t *testing.T) {
+	t.Parallel()
+	for name, one := range map[string]struct {
+		ahead, want time.Duration // of the clock, ten minutes after the first; of the second backup after that
+	}{
+		"none":    {0, 50 * time.Minute},
+		"forward": {24 * time.Hour, 0},
+		"nearer":  {30 * time.Minute, 20 * time.Minute},
+		"back":    {-72 * time.Hour, 50 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withKeepers(t, func(k *keepers, ctx context.Context) {
+				k.node(ctx, "n1")
+				time.Sleep(10 * time.Minute)
+				if n := k.tried(); n != 1 {
+					t.Fatalf("%d backups at first", n)
+				}
+				k.change(1)
+				k.wall.Set(one.ahead)
+				stepped := time.Now()
+				time.Sleep(2*time.Hour - time.Minute)
+				k.mu.Lock()
+				defer k.mu.Unlock()
+				if len(k.tries) < 2 {
+					t.Fatalf("no second backup")
+				}
+				if took := k.tries[1].Sub(stepped); took < one.want-15*time.Second || took > one.want+30*time.Second {
+					t.Errorf("the second backup came %s after the clock was set, want %s", took, one.want)
+				}
+			})
+		})
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/persistence"
+	"troupe/persistence/clock"
 )
 
 // Source is what a backup is made of. All of it may be in use.
@@ -38,6 +39,7 @@ type Source struct {
 	Cluster  bool
 	Node     string
 	Version  string
+	Clock    *clock.Clock // nil: the machine's
 	Log      zerolog.Logger
 }
 
@@ -92,7 +94,7 @@ func Make(ctx context.Context, s *Source, to Place, full bool, still func(contex
 		err = still(ctx)
 	}
 	if err == nil {
-		b.m.Ended = time.Now().UTC()
+		b.m.Ended = b.Clock.Now().UTC()
 		err = writeManifest(ctx, to, b.m)
 	}
 	if err == nil {
@@ -121,7 +123,7 @@ func begin(ctx context.Context, s *Source, to Place, full bool) (*making, error)
 	for at, err := range listed.Broken {
 		s.Log.Error().Err(err).Str("backup", at).Msg("a backup is damaged")
 	}
-	now := time.Now().UTC()
+	now := s.Clock.Now().UTC()
 	b := &making{Source: s, to: to, there: listed.things, old: map[string]file{}, files: map[string]file{}, wrote: map[string]bool{}}
 	b.m = &Manifest{Format: format, Name: nameOf(listed.last(store)+1, now), Store: store, Depth: 1, Cluster: s.Cluster, Node: s.Node, Version: s.Version, Began: now}
 	if list := listed.Stores[store]; len(list) > 0 {
@@ -168,7 +170,7 @@ func (b *making) make(ctx context.Context) error {
 	if err := b.copyFiles(ctx); err != nil {
 		return err
 	}
-	b.m.Snapshot = time.Now().UTC()
+	b.m.Snapshot = b.Clock.Now().UTC()
 	snapshot, err := b.Store.Snapshot(ctx)
 	if err != nil {
 		return err
