@@ -38,19 +38,23 @@ type inspection struct {
 	dir   string
 	found []string
 	last  map[string]uint64 // of each log, by its folder: the last sequence in it
+	given []string          // logs that the engine has given up, by their folders
 	marks Marks
 }
 
 // Inspect reads a node's copy of what is replicated, and changes nothing. A copy
 // that is damaged is a [persistence.Damage]. A node that runs changes its files, so
 // it must not run.
-func Inspect(dir string) error {
+//
+// Of a copy that is not damaged it returns the logs of groups that the engine itself
+// has given up, by their folders. See [Clear].
+func Inspect(dir string) (givenUp []string, err error) {
 	in := &inspection{dir: dir, last: map[string]uint64{}}
 	root := filepath.Join(dir, "jetstream")
 	if left, err := os.ReadDir(root); errors.Is(err, fs.ErrNotExist) || err == nil && len(left) == 0 {
-		return nil // a new node, or an emptied one
+		return nil, nil // a new node, or an emptied one
 	}
-	err := in.readMarks()
+	err = in.readMarks()
 	if err == nil {
 		err = in.walk(root)
 	}
@@ -58,12 +62,12 @@ func Inspect(dir string) error {
 		err = in.compare()
 	}
 	if err != nil {
-		return fmt.Errorf("inspect the node's copy: %w", err)
+		return nil, fmt.Errorf("inspect the node's copy: %w", err)
 	}
 	if in.found != nil {
-		return &persistence.Damage{Dir: dir, Found: in.found}
+		return nil, &persistence.Damage{Dir: dir, Found: in.found}
 	}
-	return nil
+	return in.given, nil
 }
 
 func (in *inspection) walk(root string) error {
@@ -72,6 +76,8 @@ func (in *inspection) walk(root string) error {
 		case err != nil:
 			return err
 		case d.IsDir() && d.Name() == purgedDir:
+			return fs.SkipDir
+		case d.IsDir() && in.isBeingDeleted(path):
 			return fs.SkipDir
 		case d.IsDir() && (d.Name() == "msgs" || d.Name() == newDir):
 			return in.log(path)

@@ -77,7 +77,12 @@ func (in *inspection) readMarks() (err error) {
 func (in *inspection) compare() error {
 	k := in.marks
 	for _, home := range slices.Sorted(maps.Keys(k.Last)) {
-		if has := in.last[filepath.Join(in.dir, home)]; has < k.Last[home] {
+		has := in.last[filepath.Join(in.dir, home)]
+		switch {
+		case has >= k.Last[home] || slices.Contains(in.given, home):
+		case in.hasNoLog(home), in.isAnother(home):
+			in.given = append(in.given, home)
+		default:
 			in.report(filepath.Join(in.dir, home), "ends at %d, and had %d before", has, k.Last[home])
 		}
 	}

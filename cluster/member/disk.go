@@ -2,21 +2,22 @@ package member
 
 import (
 	"context"
-	"errors"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"troupe/persistence"
 )
 
 const (
-	reviveEvery = 500 * time.Millisecond
-	revivePause = 5 * time.Second // between two attempts
-	fullDisk    = "the disk of the data folder is full, and this node's copy of what the nodes keep in common stands still until there is space"
-	deadCopy    = "this node cannot write its copy of what the nodes keep in common: the log says why"
+	reviveEvery  = 500 * time.Millisecond
+	revivePause  = 5 * time.Second // between two attempts
+	othersWithin = 2 * time.Second
+	fullDisk     = "the disk of the data folder is full, and this node's copy of what the nodes keep in common stands still until there is space"
+	givenUpCopy  = "a part of this node's copy of what the nodes keep in common was given up, and it waits until a majority of the others has everything"
+	deadCopy     = "this node cannot write its copy of what the nodes keep in common: the log says why"
 )
 
 // Stopped says why the node's copy is no longer kept up to date; empty: it is. The
@@ -27,6 +28,8 @@ func (m *Member) Stopped() string {
 		return ""
 	case !m.room():
 		return fullDisk
+	case m.waits.Load():
+		return givenUpCopy
 	}
 	return deadCopy
 }
@@ -54,8 +57,43 @@ func (m *Member) openable() bool {
 	if m.diskFull.Load() {
 		return false
 	}
-	err := persistence.Gives(m.cfg.Dir, leastToOpen)
-	return !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) // what else is wrong, the engine says
+	return !persistence.NoRoom(persistence.Gives(m.cfg.Dir, leastToOpen)) // what else is wrong, the engine says
+}
+
+// othersHaveAll reports whether what the nodes keep in common is whole without this node: for
+// each stream one of the others leads, and a majority has all that was agreed on.
+func (m *Member) othersHaveAll(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, othersWithin)
+	defer cancel()
+	js, err := jetstream.New(m.conn)
+	if err != nil {
+		return false
+	}
+	streams := 0
+	for list := js.StreamNames(ctx); ; streams++ {
+		name, more := <-list.Name()
+		if !more {
+			return list.Err() == nil && streams > 0
+		}
+		s, err := js.Stream(ctx, name)
+		if err != nil {
+			return false
+		}
+		c := s.CachedInfo().Cluster
+		if c == nil || c.Leader == "" || c.Leader == m.cfg.Name {
+			return false
+		}
+		have, of := 1, 1
+		for _, r := range c.Replicas {
+			of++
+			if r.Name != m.cfg.Name && r.Current && !r.Offline {
+				have++
+			}
+		}
+		if 2*have <= of {
+			return false
+		}
+	}
 }
 
 // restart ends the engine and starts another one in its place.
@@ -78,9 +116,10 @@ func (m *Member) revive(ctx context.Context) {
 			m.whole.Store(false)
 			m.cfg.Log.Error().Str("reason", m.Stopped()).Msg("this node has stopped keeping its copy; the others go on")
 		}
-		if !m.room() {
+		if !m.room() || m.waits.Load() && !m.othersHaveAll(ctx) {
 			continue
 		}
+		m.waits.Store(false)
 		// Giving up its copy is the engine's last word: it starts anew.
 		if err := m.restart(ctx); err != nil {
 			m.cfg.Log.Error().Err(err).Msg("the node's copy of what the nodes keep in common cannot be started again")
@@ -88,7 +127,7 @@ func (m *Member) revive(ctx context.Context) {
 			continue
 		}
 		given = false
-		m.cfg.Log.Info().Msg("there is space on the disk again: the node fetches from the others what it has missed")
+		m.cfg.Log.Info().Msg("the node's copy can be kept again: the node fetches from the others what it has missed")
 		m.background.Go(func() { m.whole.Store(m.Ready(ctx) == nil) })
 		sleep(ctx, revivePause)
 	}

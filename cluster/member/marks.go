@@ -77,6 +77,7 @@ func (m *Member) mark(ctx context.Context) {
 func (m *Member) stopped() {
 	k, err := damage.ReadMarks(m.cfg.Dir)
 	if err == nil {
+		k.Forget(m.cfg.Dir)
 		k.Files, err = damage.ListFiles(m.cfg.Dir)
 	}
 	if err == nil && k.Files != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/cluster/damage"
+	"troupe/persistence"
 )
 
 // Bounds of what nodes say to each other.
@@ -56,6 +57,7 @@ type Member struct {
 
 	whole      atomic.Bool
 	diskFull   atomic.Bool // the disk is taken to be full, whatever it says
+	waits      atomic.Bool // the copy is opened once the others are seen to have everything
 	stop       context.CancelFunc
 	background sync.WaitGroup
 }
@@ -71,17 +73,25 @@ func Join(ctx context.Context, cfg Config) (*Member, error) {
 	if cfg.Role == Worker {
 		return attach(cfg)
 	}
+	var givenUp []string
+	var err error
 	if !cfg.Damaged {
-		if err := damage.Inspect(cfg.Dir); err != nil {
+		if givenUp, err = damage.Inspect(cfg.Dir); err != nil {
 			return nil, err
 		}
+		if givenUp != nil && len(cfg.Peers) < 3 { // no majority without this node
+			return nil, &persistence.Damage{Dir: cfg.Dir, Found: givenUp}
+		}
 	}
-	if err := damage.ClearFiles(cfg.Dir); err != nil {
+	if err = errors.Join(damage.Clear(cfg.Dir, givenUp), damage.ClearFiles(cfg.Dir)); err != nil {
 		return nil, fmt.Errorf("prepare the node's copy: %w", err)
 	}
 	m := &Member{cfg: cfg, stop: func() {}}
 	m.password = newPassword()
-	var err error
+	if givenUp != nil {
+		cfg.Log.Warn().Strs("logs", givenUp).Msg("the engine has given up a part of this node's copy: the node fetches it when the others have it")
+		m.waits.Store(true)
+	}
 	if len(cfg.Peers) > 0 {
 		if m.identity, err = newIdentity(&cfg); err != nil {
 			return nil, err
@@ -108,10 +118,10 @@ func Join(ctx context.Context, cfg Config) (*Member, error) {
 }
 
 // run starts an engine and waits until it listens. Where the disk has no room to open the
-// node's copy the engine runs without it: the node takes part, and revive opens the copy
-// when there is room.
+// node's copy, or the others must have it before, the engine runs without it: the node takes
+// part, and revive opens the copy later.
 func (m *Member) run(ctx context.Context) error {
-	if len(m.cfg.Peers) > 0 && !m.openable() {
+	if len(m.cfg.Peers) > 0 && (m.waits.Load() || !m.openable()) {
 		return m.runEngine(ctx, false)
 	}
 	return m.runEngine(ctx, true)
