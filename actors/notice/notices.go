@@ -3,9 +3,7 @@ package notice
 import (
 	"container/heap"
 	"context"
-	"errors"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
@@ -94,31 +92,6 @@ type entry struct {
 	due      clock.Due // the same, whatever is done to the wall clock
 	index    int       // in its line; -1: it is not there
 	sends    bool      // it is on its way
-}
-
-// line has what one receiver gets, in the order of times.
-type line struct {
-	account *account
-	host    string
-	wait    byTime
-	sending int
-	failing bool // the last attempt was none
-	blocked bool
-	timer   *clock.Timer
-}
-
-type byTime []*entry
-
-func (b byTime) Len() int           { return len(b) }
-func (b byTime) Less(i, j int) bool { return b[i].at.Before(b[j].at) }
-func (b byTime) Swap(i, j int)      { b[i], b[j] = b[j], b[i]; b[i].index, b[j].index = i, j }
-func (b *byTime) Push(x any)        { e := x.(*entry); e.index = len(*b); *b = append(*b, e) }
-func (b *byTime) Pop() any {
-	old := *b
-	e := old[len(old)-1]
-	old[len(old)-1] = nil
-	*b, e.index = old[:len(old)-1], -1
-	return e
 }
 
 // New returns notices that deliver nothing before [Notices.Start].
@@ -387,15 +360,4 @@ func (m *Notices) sent(l *line, e *entry, again time.Time, ok bool) {
 		next.blocked = false
 		m.pump(next)
 	}
-}
-
-var errNoHost = errors.New("it has no host")
-
-// hostOf is what the receivers of a line have in common.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return errNoHost.Error()
-	}
-	return u.Host
 }

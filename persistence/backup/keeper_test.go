@@ -241,7 +241,7 @@ func TestBackupsClockSteps(t *testing.T) {
 				k.node(ctx, "n1")
 				time.Sleep(10 * time.Minute)
 				if n := k.tried(); n != 1 {
-					t.Fatalf("%d backups at first", n)
+					k.t.Fatalf("%d backups at first", n)
 				}
 				k.change(1)
 				k.wall.Set(one.ahead)
@@ -250,10 +250,10 @@ func TestBackupsClockSteps(t *testing.T) {
 				k.mu.Lock()
 				defer k.mu.Unlock()
 				if len(k.tries) < 2 {
-					t.Fatalf("no second backup")
+					k.t.Fatalf("no second backup")
 				}
 				if took := k.tries[1].Sub(stepped); took < one.want-15*time.Second || took > one.want+30*time.Second {
-					t.Errorf("the second backup came %s after the clock was set, want %s", took, one.want)
+					k.t.Errorf("the second backup came %s after the clock was set, want %s", took, one.want)
 				}
 			})
 		})
