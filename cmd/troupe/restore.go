@@ -120,6 +120,11 @@ func (s *service) restoreNow(ctx context.Context, revision uint64) error {
 	}
 	if s.Restore.WithoutKey {
 		into.Without = []string{persistence.SealCheck}
+		if s.member == nil { // the nodes of a cluster have their secret
+			if err := keyless(s.data); err != nil {
+				return err
+			}
+		}
 	}
 	r := &backup.Restored{Backup: b.Store + "/" + b.Name, From: s.Restore.From, Of: b.Snapshot, Node: s.Cluster.Node}
 	if err := restoreMarked(ctx, b, into, r, revision); err != nil {
@@ -180,6 +185,13 @@ func keyOpens(b *backup.Backup, data string) error {
 	}
 	return dataError{errors.New(what), "Put the key of that service there (its data folder has it as key), or name it: troupe store restore … --key FILE.\n" +
 		"If it is gone: troupe store restore … --without-key, or troupe serve --restore-from … --restore-without-key: " + lostWithoutKey + "\n"}
+}
+
+// keyless makes a key in a data folder that has none, for a service that goes on without that
+// of its backup: it would not start with sealed records and no key.
+func keyless(data string) error {
+	_, err := persistence.OpenSeal(keyIn(data))
+	return err
 }
 
 // restoreMarked restores, and keeps a mark in the store that says how far it is.

@@ -123,6 +123,9 @@ func (c *storeRestore) restore(w *environment, dir string, b *backup.Backup) (er
 	into := backup.Into{Store: store, Files: files, Uploads: queuedUploadsIn(dir)}
 	if c.WithoutKey {
 		into.Without = []string{persistence.SealCheck}
+		if err := keyless(dir); err != nil {
+			return errors.Join(err, files.Close(), store.Close())
+		}
 	}
 	from := c.From
 	if !strings.HasPrefix(from, s3Scheme) {
@@ -178,12 +181,31 @@ func (c *storeRestore) file(w *environment, dir string) error {
 	if err != nil {
 		return fmt.Errorf("restore the store: %w", explained(dir, err))
 	}
+	if err := c.newKey(w.ctx, dir); err != nil {
+		return err
+	}
 	return c.print(w, n, func(out io.Writer) {
 		fmt.Fprintf(out, "The store has %s. Files are not in the backup of an earlier version: copy files/.\n", counted(n))
 		if aside != "" {
 			printAside(out, []string{aside})
 		}
 	})
+}
+
+// newKey makes a key for records that were restored with the mark of the one that is lost.
+func (c *storeRestore) newKey(ctx context.Context, dir string) error {
+	if !c.WithoutKey {
+		return nil
+	}
+	if _, err := os.Stat(keyIn(dir)); !errors.Is(err, os.ErrNotExist) {
+		return err // it stays; whether it is the right one is seen at the start
+	}
+	store, err := persistence.OpenBadger(storeIn(dir), persistence.Options{})
+	if err != nil {
+		return explained(dir, err)
+	}
+	_, err = persistence.NewKey(ctx, keyIn(dir), store)
+	return errors.Join(err, store.Close())
 }
 
 // copied makes a data folder of what can be read in a copy of another one, which was made
@@ -225,6 +247,9 @@ func (c *storeRestore) copied(w *environment, dir string) error {
 		return fmt.Errorf("restore the store: %w", explained(dir, err))
 	}
 	lost, err := lostFiles(dir)
+	if err == nil {
+		err = c.newKey(w.ctx, dir)
+	}
 	if err != nil {
 		return err
 	}
