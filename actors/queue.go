@@ -27,6 +27,7 @@ type queue struct {
 
 	live    map[string]*queuedTask // were taken, until their end is written
 	ending  map[string]bool        // were cancelled while they waited: it is being written
+	lost    map[string]bool        // their turn has come, and they cannot be opened: they are in no book
 	files   map[string]uint64      // numbers of cleanups of files, by task
 	gone    map[string]bool        // accounts that were removed
 	writes  map[string]int         // by account: what is being written
@@ -60,7 +61,7 @@ type queuedTask struct {
 
 func newQueue(n *nodeParts, book *backlog.Book) *queue {
 	return &queue{
-		node: n, pid: n.queue, book: book, live: map[string]*queuedTask{}, ending: map[string]bool{}, files: map[string]uint64{}, gone: map[string]bool{},
+		node: n, pid: n.queue, book: book, live: map[string]*queuedTask{}, ending: map[string]bool{}, lost: map[string]bool{}, files: map[string]uint64{}, gone: map[string]bool{},
 		writes: map[string]int{}, adding: map[*entryAdded]bool{}, cancels: map[any]*actor.PID{}, waits: map[string][]*queueWait{}, reading: map[string]*queueReads{},
 		ahead: readAhead{ready: map[string]*turnRead{}},
 	}

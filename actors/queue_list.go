@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/records"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -22,7 +23,7 @@ func (n *Node) listQueue(ctx context.Context, m *api.ListQueue) (*api.QueueListe
 	}
 	queue, r := n.parts.records.Queue(), &api.QueueListed{}
 	if m.List == api.ListWaiting {
-		all, places, next, err := queue.ListWaiting(ctx, m.Account.ID, m.After, m.Most)
+		all, places, lost, next, err := queue.ListWaiting(ctx, m.Account.ID, m.After, m.Most)
 		if err != nil {
 			return nil, fmt.Errorf("list the queue: %w", err)
 		}
@@ -31,21 +32,22 @@ func (n *Node) listQueue(ctx context.Context, m *api.ListQueue) (*api.QueueListe
 				ID: q.ID, Status: api.TaskPending, Queued: q.Asked, Starts: places[i].At(), Priority: places[i].Priority, Attempts: q.Attempts,
 			})
 		}
-		r.Next = next
+		r.Next, r.Unreadable = next, lost
 		return r, nil
 	}
-	list := queue.List
+	var all []records.Ended
+	var err error
 	if m.List == api.ListDead {
-		list = queue.ListDead
+		all, r.Unreadable, r.Next, err = queue.ListDead(ctx, m.Account.ID, m.After, m.Most)
+	} else {
+		all, r.Next, err = queue.List(ctx, m.Account.ID, m.After, m.Most)
 	}
-	all, next, err := list(ctx, m.Account.ID, m.After, m.Most)
 	if err != nil {
 		return nil, fmt.Errorf("list the ended tasks of the queue: %w", err)
 	}
 	for _, e := range all {
 		r.Tasks = append(r.Tasks, api.QueuedTask{ID: e.ID, Status: e.Status, Code: e.Code, Ended: e.Ended, Attempts: e.Attempts})
 	}
-	r.Next = next
 	return r, nil
 }
 

@@ -213,6 +213,7 @@ type cancelFound struct {
 	client *actor.PID
 	key    string
 	entry  *records.Queued
+	size   int64 // of the record, where that cannot be opened
 	err    error
 }
 
@@ -237,6 +238,9 @@ func (u *queue) onCancel(m *api.Cancel, client *actor.PID) {
 		u.cancels[found] = client
 		u.node.onDisk(func(c context.Context) (err error) {
 			found.key, found.entry, err = u.node.records.Queue().Find(c, m.Account.ID, m.TaskID)
+			if errors.Is(err, persistence.ErrSealed) { // all that is known of it is where it waits: that is enough to end it
+				found.entry, found.size, err = u.node.records.Queue().Lost(c, m.Account.ID, m.TaskID, found.key)
+			}
 			return err
 		}, func(err error) {
 			found.err = err
@@ -276,8 +280,14 @@ func (u *queue) onCancelFound(m *cancelFound) {
 		return
 	}
 	p, _, _ := backlog.ParseKey(m.key)
-	_, bytes, _ := u.node.records.Queue().Encode(*m.entry)
-	u.book.Remove(p, id, bytes)
+	bytes := m.size
+	if bytes == 0 {
+		_, bytes, _ = u.node.records.Queue().Encode(*m.entry)
+	}
+	if !u.lost[id] {
+		u.book.Remove(p, id, bytes)
+	}
+	delete(u.lost, id)
 	u.ending[id] = true
 	u.endWaiting(&endWaiting{q: m.entry, key: m.key, task: id, out: cancelledOutcome(), code: engine.CodeCancelled, client: m.client})
 }

@@ -101,6 +101,7 @@ func (u *queue) onTurn(m *turnRead) {
 		return
 	case errors.Is(m.err, persistence.ErrSealed):
 		u.node.log.Error().Err(m.err).Str("task", m.task).Msg("queued task not read: the key is another one")
+		u.lost[m.task] = true
 		drop()
 		return
 	case m.err != nil:

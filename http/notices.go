@@ -28,6 +28,8 @@ type (
 		Success bool            `json:"success"`
 		Notices []answer.Notice `json:"notices"`
 		Next    string          `json:"next,omitempty"` // the cursor of the next part
+		// Unreadable are the identifiers of notices in this part that the service's key does not open.
+		Unreadable []string `json:"unreadable,omitempty"`
 	}
 	noticeAnswer struct {
 		Success bool          `json:"success"`
@@ -98,7 +100,7 @@ func (s *Server) listNotices(ctx *fasthttp.RequestCtx, account persistence.Accou
 	if no != nil {
 		return no
 	}
-	list := noticeList{Success: true, Notices: make([]answer.Notice, len(l.Notices)), Next: l.Next}
+	list := noticeList{Success: true, Notices: make([]answer.Notice, len(l.Notices)), Next: l.Next, Unreadable: l.Unreadable}
 	for i := range l.Notices {
 		list.Notices[i] = answer.OfNotice(&l.Notices[i])
 	}

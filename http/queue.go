@@ -22,6 +22,8 @@ type queuedList struct {
 	Success bool                `json:"success"`
 	Tasks   []answer.QueuedTask `json:"tasks"`
 	Next    string              `json:"next,omitempty"` // the cursor of the next part
+	// Unreadable are the identifiers of tasks in this part that the service's key does not open.
+	Unreadable []string `json:"unreadable,omitempty"`
 }
 
 var queueLists = []string{string(api.ListWaiting), string(api.ListEnded), string(api.ListDead)}
@@ -47,7 +49,7 @@ func (s *Server) listQueue(ctx *fasthttp.RequestCtx, account persistence.Account
 	if no != nil {
 		return no
 	}
-	answer.SendJSON(ctx, fasthttp.StatusOK, queuedList{true, answer.QueuedTasks(l.Tasks, time.Now()), l.Next})
+	answer.SendJSON(ctx, fasthttp.StatusOK, queuedList{true, answer.QueuedTasks(l.Tasks, time.Now()), l.Next, l.Unreadable})
 	return nil
 }
 

@@ -29,6 +29,8 @@ type QueueListed struct {
 	Tasks   []QueuedTask `json:"Tasks"`
 	Next    string       `json:"Next"` // the cursor of the next part; empty: there is none
 	Refusal *Refusal     `json:"Refusal"`
+	// Unreadable are the identifiers of those in this part that the service's key does not open.
+	Unreadable []string `json:"Unreadable,omitempty"`
 }
 
 // QueuedTask is a queued task in a list.

@@ -61,6 +61,8 @@ type NoticesListed struct {
 	Notices []Notice `json:"Notices"`
 	Next    string   `json:"Next"` // empty: there are no more
 	Refusal *Refusal `json:"Refusal"`
+	// Unreadable are the identifiers of those in this part that the service's key does not open.
+	Unreadable []string `json:"Unreadable,omitempty"`
 }
 
 // GetNotice asks for one notice.

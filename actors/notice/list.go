@@ -30,11 +30,11 @@ func (m *Notices) List(ctx context.Context, r *api.ListNotices) (*api.NoticesLis
 	if r.After != "" {
 		after = prefix + r.After
 	}
-	list, next, err := m.cfg.Records.Notices().List(ctx, prefix, after, r.Most)
+	list, lost, next, err := m.cfg.Records.Notices().List(ctx, prefix, after, r.Most)
 	if err != nil {
 		return nil, err
 	}
-	l := &api.NoticesListed{Next: strings.TrimPrefix(next, prefix)}
+	l := &api.NoticesListed{Next: strings.TrimPrefix(next, prefix), Unreadable: lost}
 	for _, n := range list {
 		l.Notices = append(l.Notices, shown(n))
 	}
@@ -101,4 +101,12 @@ func (m *Notices) Redeliver(ctx context.Context, r *api.Redeliver) (*api.Noticed
 		m.pump(l)
 	}
 	return &api.Noticed{Notice: &s}, nil
+}
+
+// due is when the next attempt of a notice is.
+func due(n records.Notice) time.Time {
+	if n.Next.IsZero() {
+		return n.Since
+	}
+	return n.Next
 }

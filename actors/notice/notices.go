@@ -149,7 +149,7 @@ func (m *Notices) readStates(ctx context.Context) error {
 func (m *Notices) load() {
 	const most = 256
 	for after := ""; ; {
-		list, next, err := m.cfg.Records.Notices().List(m.ctx, records.NoticePrefix, after, most)
+		list, lost, next, err := m.cfg.Records.Notices().List(m.ctx, records.NoticePrefix, after, most)
 		if err != nil {
 			if m.ctx.Err() != nil {
 				return
@@ -160,6 +160,9 @@ func (m *Notices) load() {
 			}
 			continue
 		}
+		for _, id := range lost {
+			m.cfg.Log.Error().Str("notice", id).Msg("notice not read: the key is another one")
+		}
 		m.mu.Lock()
 		for _, n := range list {
 			m.push(m.of(n.Account), &entry{id: n.ID, host: hostOf(n.URL), since: n.Since, at: due(n), due: m.dueAt(n), index: -1})
@@ -169,14 +172,6 @@ func (m *Notices) load() {
 			return
 		}
 	}
-}
-
-// due is when the next attempt of a notice is.
-func due(n records.Notice) time.Time {
-	if n.Next.IsZero() {
-		return n.Since
-	}
-	return n.Next
 }
 
 // dueAt is due, whatever is done to the wall clock: a notice waits no longer than it was to

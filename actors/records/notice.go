@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -367,17 +368,20 @@ func (u Notices) Find(ctx context.Context, account, id string) (n Notice, err er
 	return n, err
 }
 
-// List reads a part of a list. One that cannot be read is logged and skipped.
-func (u Notices) List(ctx context.Context, prefix, after string, most int) (list []Notice, next string, err error) {
+// List reads a part of a list. Those that cannot be opened are lost; one that cannot be read is
+// logged and skipped.
+func (u Notices) List(ctx context.Context, prefix, after string, most int) (list []Notice, lost []string, next string, err error) {
 	keys, err := u.r.Store.Keys(ctx, prefix, after, most)
 	if err != nil {
-		return nil, "", fmt.Errorf("list notices: %w", err)
+		return nil, nil, "", fmt.Errorf("list notices: %w", err)
 	}
 	for _, k := range keys {
 		n, err := u.Read(ctx, k.Key)
 		switch {
 		case err == nil:
 			list = append(list, n)
+		case errors.Is(err, persistence.ErrSealed):
+			lost = append(lost, path.Base(k.Key))
 		case !errors.Is(err, persistence.ErrNotFound):
 			u.r.log.Error().Err(err).Str("key", k.Key).Msg("record not read")
 		}
@@ -385,5 +389,5 @@ func (u Notices) List(ctx context.Context, prefix, after string, most int) (list
 	if len(keys) == most {
 		next = keys[most-1].Key
 	}
-	return list, next, nil
+	return list, lost, next, nil
 }

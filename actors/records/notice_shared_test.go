@@ -62,7 +62,7 @@ func TestTellOfNode(t *testing.T) {
 	put("t4", "bob~1", "n3", api.TaskPending, "https://own.example/")
 	waiting := func() (all []string) {
 		t.Helper()
-		list, _, err := r.Notices().List(ctx, records.NoticePrefix, "", 100)
+		list, _, _, err := r.Notices().List(ctx, records.NoticePrefix, "", 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestTellOfNode(t *testing.T) {
 	if all := waiting(); !slices.Equal(all, []string{"t1 worker_lost https://before.example/", "t1 worker_lost https://own.example/"}) {
 		t.Errorf("%q", all)
 	}
-	list, _, err := r.Notices().List(ctx, records.NoticePrefix, "", 1)
+	list, _, _, err := r.Notices().List(ctx, records.NoticePrefix, "", 1)
 	if err != nil {
 		t.Fatal(err)
 	}

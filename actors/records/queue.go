@@ -313,6 +313,24 @@ func (u Queue) Find(ctx context.Context, account, id string) (key string, q *Que
 	return key, q, err
 }
 
+// Lost is what is known of a task whose record cannot be opened: whose it is and where it
+// waits. Its files are found where a single node keeps them.
+func (u Queue) Lost(ctx context.Context, account, id, key string) (q *Queued, size int64, err error) {
+	list, err := u.r.Store.Keys(ctx, key, "", 1)
+	if err != nil {
+		return nil, 0, fmt.Errorf("look for a task of the queue: %w", err)
+	}
+	if len(list) == 0 || list[0].Key != key {
+		return nil, 0, persistence.ErrNotFound
+	}
+	p, _, _ := backlog.ParseKey(key)
+	q = &Queued{ID: id, Account: account, Asked: p.At()}
+	if u.r.uploads != "" {
+		q.Uploads = UploadsOf(u.r.uploads, account, id)
+	}
+	return q, int64(list[0].Size), nil
+}
+
 // Again puts a task back that begins again: at another place.
 func (u Queue) Again(ctx context.Context, t Task, q Queued, to string) error {
 	from := t.Queue.Key

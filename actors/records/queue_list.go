@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 
 	"troupe/actors/backlog"
@@ -15,7 +16,7 @@ import (
 // first, and the cursor of the next part; empty: there is none.
 func (u Queue) List(ctx context.Context, account, cursor string, most int) (all []Ended, next string, err error) {
 	prefix := EndedPrefix + account + "/"
-	next, err = u.each(ctx, prefix, cursor, most, func(key string) error {
+	_, next, err = u.each(ctx, prefix, cursor, most, func(key string) error {
 		rec, err := u.r.Store.Get(ctx, key)
 		if err != nil {
 			return err
@@ -30,9 +31,9 @@ func (u Queue) List(ctx context.Context, account, cursor string, most int) (all 
 	return all, next, err
 }
 
-// ListDead is List for tasks that can be sent again.
-func (u Queue) ListDead(ctx context.Context, account, cursor string, most int) (all []Ended, next string, err error) {
-	next, err = u.each(ctx, DeadPrefix+account+"/", cursor, most, func(key string) error {
+// ListDead is List for tasks that can be sent again. Those that cannot be opened are lost.
+func (u Queue) ListDead(ctx context.Context, account, cursor string, most int) (all []Ended, lost []string, next string, err error) {
+	lost, next, err = u.each(ctx, DeadPrefix+account+"/", cursor, most, func(key string) error {
 		var d Dead
 		if err := ReadJSON(ctx, u.r.Sealed, key, &d); err != nil {
 			return err
@@ -40,12 +41,13 @@ func (u Queue) ListDead(ctx context.Context, account, cursor string, most int) (
 		all = append(all, d.Ended)
 		return nil
 	})
-	return all, next, err
+	return all, lost, next, err
 }
 
-// ListWaiting is List for tasks that wait, in the order of their places.
-func (u Queue) ListWaiting(ctx context.Context, account, cursor string, most int) (all []Queued, places []backlog.Place, next string, err error) {
-	next, err = u.each(ctx, backlog.AccountPrefix(account), cursor, most, func(key string) error {
+// ListWaiting is List for tasks that wait, in the order of their places. Those that cannot be
+// opened are lost.
+func (u Queue) ListWaiting(ctx context.Context, account, cursor string, most int) (all []Queued, places []backlog.Place, lost []string, next string, err error) {
+	lost, next, err = u.each(ctx, backlog.AccountPrefix(account), cursor, most, func(key string) error {
 		p, _, ok := backlog.ParseKey(key)
 		q, err := u.Read(ctx, key)
 		if err == nil && ok {
@@ -53,29 +55,32 @@ func (u Queue) ListWaiting(ctx context.Context, account, cursor string, most int
 		}
 		return err
 	})
-	return all, places, next, err
+	return all, places, lost, next, err
 }
 
 // each calls f for up to so many keys behind a cursor. What is gone meanwhile is left
-// out.
-func (u Queue) each(ctx context.Context, prefix, cursor string, most int, f func(key string) error) (next string, err error) {
+// out, and the tasks of records that cannot be opened are lost.
+func (u Queue) each(ctx context.Context, prefix, cursor string, most int, f func(key string) error) (lost []string, next string, err error) {
 	after := ""
 	if cursor != "" {
 		after = prefix + cursor
 	}
 	list, err := u.r.Store.Keys(ctx, prefix, after, most)
 	if err != nil {
-		return "", fmt.Errorf("list %s: %w", prefix, err)
+		return nil, "", fmt.Errorf("list %s: %w", prefix, err)
 	}
 	for _, k := range list {
-		if err := f(k.Key); err != nil && !errors.Is(err, persistence.ErrNotFound) {
-			return "", err
+		switch err := f(k.Key); {
+		case errors.Is(err, persistence.ErrSealed):
+			lost = append(lost, path.Base(k.Key))
+		case err != nil && !errors.Is(err, persistence.ErrNotFound):
+			return nil, "", err
 		}
 	}
 	if len(list) == most && most > 0 {
 		next = strings.TrimPrefix(list[len(list)-1].Key, prefix)
 	}
-	return next, nil
+	return lost, next, nil
 }
 
 // Dead reads a task that can be sent again, and its key.

@@ -276,7 +276,7 @@ func TestAResealedTaskIsItsOwners(t *testing.T) {
 		if err := end(ctx, r, task, over); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		list, _, err := r.Notices().List(ctx, NoticePrefix, "", 10)
+		list, _, _, err := r.Notices().List(ctx, NoticePrefix, "", 10)
 		if err != nil || len(list) != 1 || list[0].URL != "https://a.example/" {
 			t.Errorf("%s: the notices are %+v, %v", what, list, err)
 		}
