@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"troupe/engine/host"
 	"troupe/engine/lang"
 )
 
@@ -112,6 +113,8 @@ func readNotifyURL(d *lang.Decoder, n *lang.Node) string {
 		d.Fault(n, "has a blank or a control character: write %%20 in place of a blank")
 	case !sanePort(u.Port()):
 		d.Fault(n, "has the port %s: want 1 to 65535", u.Port())
+	case host.Fault(u.Hostname()) != "":
+		d.Fault(n, "has the host %q, which %s", lang.Short(u.Hostname(), 100), host.Fault(u.Hostname()))
 	case u.User != nil:
 		d.Fault(n, "has a user or a password: notices are signed instead")
 	case u.Fragment != "":

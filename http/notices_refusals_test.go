@@ -90,6 +90,8 @@ func TestNoticeRefusals(t *testing.T) {
 		{"/v1/", `{"async":true,"actions":[{"wait":1}],"notify":[{"url":"https://example.com/?q=a b"}]}`, "/notify/0/url", "has a blank"},
 		{"/v1/", `{"async":true,"actions":[{"wait":1}],"notify":[{"url":"https://example.com:99999/"}]}`, "/notify/0/url", "has the port 99999"},
 		{"/v1/endpoints", `{"url":"http://example.com:0/"}`, "/url", "has the port 0"},
+		{"/v1/endpoints", `{"url":"http://127.1/"}`, "/url", "has the host \"127.1\", which is neither a name nor an address"},
+		{"/v1/", `{"async":true,"actions":[{"wait":1}],"notify":[{"url":"https://hooks..example.com/"}]}`, "/notify/0/url", "which is no name"},
 		{"/v1/", `{"async":true,"actions":[{"wait":1}],"notify":[{"url":"https://me:pw@example.com/"}]}`, "/notify/0/url", "has a user or a password"},
 		{"/v1/", `{"async":true,"actions":[{"wait":1}],"notify":[{` + url + `,"events":["ended"]}]}`, "/notify/0/events/0", `did you mean "end"`},
 		{"/v1/", `{"async":true,"actions":[{"wait":1}],"notify":[{` + url + `,"events":["batch.end"]}]}`, "/notify/0/events/0", "is for the notify of a batch"},

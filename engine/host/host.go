@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -36,4 +37,24 @@ func WithPort(u *url.URL) string {
 		return name
 	}
 	return net.JoinHostPort(name, port)
+}
+
+// Fault says why requests never reach a host; empty: they may. An address of IPv4 has one
+// spelling with us, though browsers know more: no resolver knows 127.1 or 0x7f000001.
+func Fault(h string) string {
+	n := Name(h)
+	if _, err := netip.ParseAddr(n); err == nil {
+		return ""
+	}
+	labels := strings.Split(n, ".")
+	for _, l := range labels {
+		if l == "" || len(l) > 63 || len(n) > 253 {
+			return "is no name: want parts of 1 to 63 characters between the dots, and 253 in all"
+		}
+	}
+	last := labels[len(labels)-1]
+	if _, err := strconv.ParseUint(last, 0, 64); err == nil || strings.Trim(last, "0123456789") == "" {
+		return "is neither a name nor an address: want four numbers such as 192.0.2.7"
+	}
+	return ""
 }

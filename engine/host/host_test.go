@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 
 	"troupe/engine/host"
@@ -33,6 +34,21 @@ func TestHosts(t *testing.T) {
 		}
 		if name, with, local := host.Name(u.Hostname()), host.WithPort(u), host.Local(u.Hostname()); name != c.name || with != c.withPort || local != c.local {
 			t.Errorf("%s: %q, %q, local %v", c.address, name, with, local)
+		}
+	}
+}
+
+func TestHostsThatNothingReaches(t *testing.T) {
+	long := strings.Repeat("a", 63)
+	for h, fault := range map[string]string{
+		"127.0.0.1": "", "[::1]": "", "fe80::1%lo": "", "shop.example": "", "shop.example.": "", "localhost": "", "7up.example": "", "example.x7": "", "a_b.example": "", "1e100.net": "",
+		"xn--bcher-kva.example": "", long + ".example": "",
+		"127.1": "address", "2130706433": "address", "0x7f000001": "address", "0x7f.1": "address", "0177.0.0.1": "address", "256.1.1.1": "address", "shop.127": "address", "shop.0x7f.": "address",
+		"1.2.3.4.5": "address", "99999999999999999999999": "address",
+		"a..b": "no name", ".": "no name", ".example": "no name", long + "a.example": "no name", strings.Repeat(long+".", 4) + "example": "no name",
+	} {
+		if got := host.Fault(h); (got == "") != (fault == "") || !strings.Contains(got, fault) {
+			t.Errorf("%s: %q, want %q", h, got, fault)
 		}
 	}
 }
