@@ -133,7 +133,7 @@ func (b *sessionBook) put(ctx context.Context, rec records.Session, state []byte
 		b.written, b.expires = sum, expires
 	}
 	if rec.State != before {
-		if err := r.Sealed.Delete(ctx, records.StateKey(rec.ID, before), true); err != nil {
+		if err := r.Sealed.DeleteOf(ctx, rec.Account, records.StateKey(rec.ID, before), true); err != nil {
 			return fmt.Errorf("remove a session's earlier state: %w", err)
 		}
 	}
@@ -234,7 +234,7 @@ func (b *sessionBook) erase(rec records.Session, over func(error)) {
 			return errors.Join(errs...)
 		}
 		if err == nil {
-			err = b.node.records.Sealed.Delete(ctx, records.StateKey(rec.ID, b.state), true)
+			err = b.node.records.Sealed.DeleteOf(ctx, rec.Account, records.StateKey(rec.ID, b.state), true)
 		}
 		b.over = err == nil
 		return errors.Join(append(errs, err)...)

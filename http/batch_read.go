@@ -330,6 +330,12 @@ func (r *batchReader) flush() *answer.Refusal {
 	if len(r.portion) == 0 {
 		return nil
 	}
+	// The records of the items count when they are written.
+	held, err := r.s.cfg.Ledger.Hold(r.account.ID, r.s.within(r.account), int64(r.bytes), 0)
+	if err != nil {
+		return answer.RefuseBy(api.RefusalFor(err))
+	}
+	defer held.Release()
 	_, no := r.ask(&api.AddBatchItems{Account: access.ForActors(r.account), ID: r.id, From: r.sent, Before: r.sentSize, Items: r.portion})
 	r.sent, r.sentSize = r.sent+len(r.portion), r.sentSize+int64(r.bytes)
 	r.portion, r.bytes = nil, 0

@@ -14,6 +14,7 @@ import (
 	"troupe/actors"
 	"troupe/engine"
 	"troupe/http"
+	"troupe/persistence"
 	"troupe/testkit"
 )
 
@@ -340,4 +341,52 @@ func runningTasks(t *testing.T, e *edge) (all []string) {
 		}
 	}
 	return all
+}
+
+// TestBatchesCountInTheRoom: what batches keep counts, also of those that were cancelled at
+// once. An account that has no room makes no more of them, and nobody else notices.
+func TestBatchesCountInTheRoom(t *testing.T) {
+	beside(t)
+	l := persistence.NewLedger(0, nil)
+	store := persistence.NewMemory()
+	t.Cleanup(func() { store.Close() })
+	eng := testkit.NewEngine()
+	eng.Default = func(testkit.Call) testkit.Script { return testkit.Script{Takes: time.Hour} }
+	k := testkit.New(t, testkit.Options{Workers: 1, Engine: eng, Config: func(c *actors.Config) {
+		c.Store, c.Files = store, persistence.NewAccounted(persistence.NewMemoryFiles(), l)
+	}})
+	e := openServer(t, k.Node, bounded(l, 1, 1000), func(c *http.Config) { c.Live = k.Node })
+	item := func(i int) string { return fmt.Sprintf(`{"n":%d,"of":%q}`, i, strings.Repeat("x", 5000)) }
+	refused := 0
+	for range 12 {
+		status, text := sendBody(t, e, "POST", "/v1/batches", lines, itemLines(30, item))
+		var a batchAnswer
+		if err := json.Unmarshal([]byte(text), &a); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case status == 202:
+			askBatch(t, e, "POST", "/v1/batches/"+a.Batch.BatchID+"/cancel", "application/json", "{}", 200)
+		case status == 429 && a.Code == "storage_quota":
+			refused++
+		default:
+			t.Fatalf("a batch: %d %s", status, text)
+		}
+	}
+	kept := l.Of("acc1").Bytes
+	if refused < 5 || kept > mib*11/10 || kept < mib/2 {
+		t.Errorf("%d of 12 batches were refused, and the account keeps %d bytes", refused, kept)
+	}
+	for end := time.Now().Add(20 * time.Second); l.Of("acc1").HeldBytes > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("room is held for nobody")
+		}
+	}
+	restarted := persistence.NewLedger(0, nil)
+	if err := restarted.CountRecords(t.Context(), store); err != nil || restarted.Of("acc1").Bytes < kept*9/10 {
+		t.Errorf("after a restart %d bytes are counted of %d: %v", restarted.Of("acc1").Bytes, kept, err)
+	}
+	if err := l.Full("acc2", persistence.Allowance{Bytes: mib}); err != nil {
+		t.Errorf("another account: %v", err)
+	}
 }

@@ -25,7 +25,7 @@ const mcpPath = "/mcp"
 func (s *Server) newModels() *mcp.Server {
 	journal := mcp.NewMemory()
 	if s.cfg.Sessions != nil {
-		journal = mcp.NewStored(s.cfg.Sessions)
+		journal = mcp.NewStored(s.cfg.Sessions, s.cfg.Ledger)
 	}
 	return mcp.New(mcp.Config{Service: inner{s}, Journal: journal, Version: s.cfg.Version, Log: s.cfg.Log})
 }
@@ -41,7 +41,7 @@ func (s *Server) mcp(ctx *fasthttp.RequestCtx, account persistence.Account) *ans
 		return no
 	}
 	waiting, stop := s.disconnects.track(s.base, ctx.Conn())
-	r, err := http.NewRequestWithContext(waiting, http.MethodPost, mcpPath, nil)
+	r, err := http.NewRequestWithContext(mcp.WithRoom(waiting, func() error { return s.cfg.Ledger.Full(account.ID, s.within(account)) }), http.MethodPost, mcpPath, nil)
 	if err != nil {
 		stop()
 		return s.faults.Refuse(ctx, "read a message of a model", err)

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"troupe/persistence/owned"
 )
 
 // ErrNameTaken: there is an account of that name.
@@ -18,6 +20,8 @@ var ErrNameTaken = errors.New("the name is taken")
 // accountPrefix is followed by the account's name, which is part of its
 // identifier too: so one record is all there is, and it is found by either.
 const accountPrefix = "account/"
+
+var _ = owned.Register(owned.Kind{Prefix: accountPrefix, By: owned.Nobody, Apart: "one for each account"})
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$`)
 

@@ -245,13 +245,13 @@ func (b *Badger) Keys(ctx context.Context, prefix, after string, most int) ([]Ke
 			}
 			size := int(item.ValueSize())
 			if item.ExpiresAt() == 0 && size >= headerSize { // its value need not be read
-				list = append(list, KeySize{key, size - headerSize})
+				list = append(list, KeySize{Key: key, Size: size - headerSize})
 				continue
 			}
 			r, err := recordOf(item, now)
 			switch {
 			case err == nil:
-				list = append(list, KeySize{key, len(r.Value)})
+				list = append(list, KeySize{key, len(r.Value), r.Expires})
 			case !errors.Is(err, ErrNotFound):
 				return err
 			}

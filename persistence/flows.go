@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"troupe/persistence/owned"
 )
 
 // Flow is one version of a list of actions that an account has stored.
@@ -40,6 +42,13 @@ const (
 // ModelSessionPrefix is followed by the account's identifier and a session: what a model
 // has done in it.
 const ModelSessionPrefix = "model-session/"
+
+var (
+	_ = owned.Register(owned.Kind{Prefix: flowPrefix, By: owned.Key, Apart: "MaxFlows and MaxFlowBytes"})
+	_ = owned.Register(owned.Kind{Prefix: flowVersionPrefix, By: owned.Key, Apart: "MaxFlowBytes"})
+	_ = owned.Register(owned.Kind{Prefix: flowRemovedPrefix, By: owned.Key})
+	_ = owned.Register(owned.Kind{Prefix: ModelSessionPrefix, By: owned.Key})
+)
 
 // Bounds of the flows of one account.
 const (

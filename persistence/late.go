@@ -248,7 +248,7 @@ func (l *Late) Keys(ctx context.Context, prefix, after string, most int) ([]KeyS
 	list = slices.DeleteFunc(list, func(k KeySize) bool { _, over := l.over[k.Key]; return over })
 	l.each(prefix, func(key string, cur *current) {
 		if key > after {
-			list = append(list, KeySize{key, len(cur.value)})
+			list = append(list, KeySize{key, len(cur.value), unstamp(cur.expires)})
 		}
 	})
 	slices.SortFunc(list, func(a, b KeySize) int { return cmp.Compare(a.Key, b.Key) })

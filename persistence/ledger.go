@@ -35,7 +35,10 @@ type Ledger struct {
 	by  map[string]*Kept       // accounts that keep anything
 	ids map[string]ledgerEntry // files at rest
 
-	records map[string]recordsKept // by account
+	records   map[string]recordsKept // by account
+	parents   map[string]string      // whose those are that others belong to, by prefix and identifier
+	meanwhile recordCounts           // what changes while records are counted; nil: they are not
+	doubts    chan struct{}          // see Doubts
 
 	counting bool            // a recount runs: it must not undo what happens meanwhile
 	added    map[string]bool // meanwhile
@@ -52,7 +55,7 @@ type ledgerEntry struct {
 // being no limit. free says how many more bytes the disk may take; nil: any
 // number.
 func NewLedger(max int64, free func() (int64, bool)) *Ledger {
-	return &Ledger{max: max, own: free, by: map[string]*Kept{}, ids: map[string]ledgerEntry{}, records: map[string]recordsKept{}}
+	return &Ledger{max: max, own: free, by: map[string]*Kept{}, ids: map[string]ledgerEntry{}, records: map[string]recordsKept{}, parents: map[string]string{}, doubts: make(chan struct{}, 1)}
 }
 
 // Of returns what an account has stored.
@@ -116,6 +119,12 @@ func (l *Ledger) Hold(account string, within Allowance, bytes int64, files int) 
 	}
 	h := &Hold{ledger: l, account: account, within: within}
 	if err := h.Grow(bytes, files); err != nil {
+		if errors.Is(err, ErrQuota) {
+			select {
+			case l.doubts <- struct{}{}:
+			default:
+			}
+		}
 		return nil, err
 	}
 	return h, nil
@@ -126,6 +135,15 @@ func (l *Ledger) Full(account string, within Allowance) error {
 	h, err := l.Hold(account, within, 1, 1)
 	h.Release()
 	return err
+}
+
+// Doubts receives when an account was refused room: it is time to count again what others
+// have removed.
+func (l *Ledger) Doubts() <-chan struct{} {
+	if l == nil {
+		return nil
+	}
+	return l.doubts
 }
 
 // Hold is room that is reserved. A nil Hold bounds nothing.

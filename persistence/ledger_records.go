@@ -1,21 +1,47 @@
 package persistence
 
-import "time"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"troupe/persistence/owned"
+)
 
 // recordsKept are the bytes of an account's records by the minute in which they
 // expire: that many numbers, however many records there are.
 type recordsKept map[int64]int64
 
-// Record counts a record that the store keeps for an account until it expires;
-// with negative bytes it takes that back. Records from before the start are not
-// counted, so no more is taken back than was counted.
+// never is the minute of records that do not expire.
+const never = math.MaxInt64
+
+func minuteOf(expires time.Time) int64 {
+	if expires.IsZero() {
+		return never
+	}
+	return expires.Unix()/60 + 1
+}
+
+// Record counts a record that the store keeps for an account until it expires, or for good;
+// with negative bytes it takes that back. No more is taken back than was counted.
 func (l *Ledger) Record(account string, bytes int64, expires time.Time) {
-	if l == nil || account == "" || expires.IsZero() {
+	if l == nil || account == "" || bytes == 0 {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	minute := expires.Unix()/60 + 1
+	l.record(account, bytes, minuteOf(expires))
+}
+
+func (l *Ledger) record(account string, bytes, minute int64) {
+	if l.meanwhile != nil {
+		l.meanwhile.add(account, bytes, minute)
+	}
 	kept := l.records[account]
 	if kept == nil {
 		kept = recordsKept{}
@@ -28,11 +54,56 @@ func (l *Ledger) Record(account string, bytes int64, expires time.Time) {
 	l.change(account, Kept{Bytes: bytes})
 }
 
+// Wrote counts what a change has made of a record. Before is what was there; no key: nothing,
+// or it is not known. Account is whose it is where the key does not say that.
+func (l *Ledger) Wrote(account string, before Record, c Change) {
+	if l == nil {
+		return
+	}
+	k, part, known := owned.Of(c.Key)
+	if known && k.Apart != "" {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case known && k.By == owned.Key:
+		account = part
+		if _, id, ok := strings.Cut(strings.TrimPrefix(c.Key, k.Prefix), "/"); ok && !c.Delete && isParent(k.Prefix) {
+			l.parents[k.Prefix+id] = account
+		}
+	case known && k.By == owned.Parent && account == "":
+		account = l.parents[k.Of+part]
+	}
+	if account == "" {
+		return
+	}
+	if before.Key != "" {
+		l.record(account, -int64(len(before.Key)+len(before.Value)), minuteOf(before.Expires))
+	}
+	if !c.Delete {
+		l.record(account, int64(len(c.Key)+len(c.Value)), minuteOf(c.Expires))
+	}
+}
+
+// isParent reports whether other records belong to those of a prefix.
+func isParent(prefix string) bool { return parents()[prefix] }
+
+var parents = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for _, k := range owned.Kinds() {
+		if k.By == owned.Parent {
+			all[k.Of] = true
+		}
+	}
+	return all
+})
+
 // forgetRecords gives the room of records back that have expired.
 func (l *Ledger) forgetRecords(now time.Time) {
 	for account, kept := range l.records {
 		for minute, bytes := range kept {
-			if minute*60 <= now.Unix() {
+			if minute != never && minute*60 <= now.Unix() {
 				delete(kept, minute)
 				l.change(account, Kept{Bytes: -bytes})
 			}
@@ -41,4 +112,143 @@ func (l *Ledger) forgetRecords(now time.Time) {
 			delete(l.records, account)
 		}
 	}
+}
+
+// recordCounts are records by account.
+type recordCounts map[string]recordsKept
+
+func (c recordCounts) add(account string, bytes, minute int64) {
+	if c[account] == nil {
+		c[account] = recordsKept{}
+	}
+	c[account][minute] += bytes
+}
+
+// pageOfKeys is how many keys a count reads at once.
+const pageOfKeys = 8192
+
+// CountRecords counts the records that a store keeps for accounts, while others are written:
+// those from before the start, those of other nodes, and those that nobody took back.
+func (l *Ledger) CountRecords(ctx context.Context, s Store) error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	if l.meanwhile != nil { // it is being done
+		l.mu.Unlock()
+		return nil
+	}
+	l.meanwhile = recordCounts{}
+	l.mu.Unlock()
+	w := recordWalk{store: s, counts: recordCounts{}, owners: map[string]string{}}
+	err := w.all(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	meanwhile := l.meanwhile
+	l.meanwhile = nil
+	if err != nil {
+		return fmt.Errorf("count the records of accounts: %w", err)
+	}
+	for account, kept := range l.records {
+		for _, bytes := range kept {
+			l.change(account, Kept{Bytes: -bytes})
+		}
+	}
+	l.records, l.parents = map[string]recordsKept{}, w.parents()
+	for account, kept := range w.counts {
+		for minute, bytes := range kept {
+			l.record(account, bytes, minute)
+		}
+	}
+	for account, kept := range meanwhile { // where the walk has come by already, that counts twice until the next one
+		for minute, bytes := range kept {
+			l.record(account, bytes, minute)
+		}
+	}
+	return nil
+}
+
+// recordWalk goes through the records that count.
+type recordWalk struct {
+	store  Store
+	counts recordCounts
+	owners map[string]string // of records that others belong to, by prefix and identifier
+}
+
+// parents are the owners that are known for good: what is read of a task is no longer needed.
+func (w *recordWalk) parents() map[string]string {
+	kept := map[string]string{}
+	for id, account := range w.owners {
+		if k, _, _ := owned.Of(id); k.By == owned.Key {
+			kept[id] = account
+		}
+	}
+	return kept
+}
+
+// all goes through all kinds: those that others belong to first.
+func (w *recordWalk) all(ctx context.Context) error {
+	for _, belong := range []bool{false, true} {
+		for _, k := range owned.Kinds() {
+			if (k.By == owned.Parent) != belong || k.Apart != "" && !isParent(k.Prefix) {
+				continue
+			}
+			if err := w.kind(ctx, k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *recordWalk) kind(ctx context.Context, k owned.Kind) error {
+	for after := ""; ; {
+		page, err := w.store.Keys(ctx, k.Prefix, after, pageOfKeys)
+		if err != nil {
+			return err
+		}
+		for _, r := range page {
+			after = r.Key
+			rest := strings.TrimPrefix(r.Key, k.Prefix)
+			part, id, _ := strings.Cut(rest, "/")
+			account := part
+			switch k.By {
+			case owned.Value:
+				if account, err = w.ownerIn(ctx, r.Key); err != nil {
+					return err
+				}
+				id = rest
+			case owned.Parent:
+				account = w.owners[k.Of+part]
+			}
+			if account == "" {
+				continue
+			}
+			if isParent(k.Prefix) {
+				w.owners[k.Prefix+id] = account
+			}
+			if k.Apart == "" {
+				w.counts.add(account, int64(len(r.Key)+r.Size), minuteOf(r.Expires))
+			}
+		}
+		if len(page) < pageOfKeys {
+			return ctx.Err()
+		}
+	}
+}
+
+// ownerIn reads whose a record is.
+func (w *recordWalk) ownerIn(ctx context.Context, key string) (string, error) {
+	r, err := w.store.Get(ctx, key)
+	if errors.Is(err, ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var of struct {
+		Account string `json:"account"`
+	}
+	_ = json.Unmarshal(r.Value, &of) // what cannot be read is told of by its readers
+	return of.Account, nil
 }

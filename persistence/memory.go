@@ -61,7 +61,7 @@ func (m *memory) Keys(ctx context.Context, prefix, after string, most int) ([]Ke
 	var list []KeySize
 	for _, r := range all {
 		if r.Key > after && len(list) < most {
-			list = append(list, KeySize{r.Key, len(r.Value)})
+			list = append(list, KeySize{r.Key, len(r.Value), r.Expires})
 		}
 	}
 	return list, nil

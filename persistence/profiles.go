@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"troupe/persistence/owned"
 	"troupe/persistence/sealed"
 )
 
@@ -59,6 +60,9 @@ const (
 var (
 	_ = sealed.Register(sealed.Kind{Prefix: profilePrefix, Form: sealed.Whole, Holds: "profiles"})
 	_ = sealed.Register(sealed.Kind{Prefix: profilePartPrefix, Form: sealed.Whole, Holds: "parts of profiles"})
+	_ = owned.Register(owned.Kind{Prefix: profilePrefix, By: owned.Key, Apart: "MaxProfiles"})
+	_ = owned.Register(owned.Kind{Prefix: profilePartPrefix, By: owned.Key, Apart: "32 MiB of an account"})
+	_ = owned.Register(owned.Kind{Prefix: profileWriterPrefix, By: owned.Key, Apart: "one for each profile"})
 )
 
 // Bounds of the profiles of one account.

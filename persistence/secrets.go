@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/persistence/owned"
 	"troupe/persistence/sealed"
 )
 
@@ -28,6 +29,8 @@ type Secret struct {
 const secretPrefix = "secret/"
 
 var _ = sealed.Register(sealed.Kind{Prefix: secretPrefix, Form: sealed.Whole, Holds: "secrets"})
+
+var _ = owned.Register(owned.Kind{Prefix: secretPrefix, By: owned.Key, Apart: "100 of an account, which its operator sets"})
 
 // sealJSON encodes a record and seals it.
 func sealJSON(seal *Seal, key string, v any) ([]byte, error) {

@@ -77,10 +77,12 @@ type Event struct {
 	Deleted bool
 }
 
-// KeySize is a key, and how many bytes the value of its record has.
+// KeySize is a key, and how many bytes the value of its record has. Of a store elsewhere it
+// is not known when the record expires.
 type KeySize struct {
-	Key  string
-	Size int
+	Key     string
+	Size    int
+	Expires time.Time
 }
 
 // Store keeps records. Keys are made of parts joined with "/", and a prefix is

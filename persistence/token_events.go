@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"troupe/persistence/owned"
 )
 
 // How a token was issued or revoked, see [Issuer.Via].
@@ -55,6 +57,8 @@ const (
 	// maxTokenEvents bounds how many are kept of an account: the oldest go first.
 	maxTokenEvents = 200
 )
+
+var _ = owned.Register(owned.Kind{Prefix: tokenEventPrefix, By: owned.Nobody, Apart: "maxTokenEvents of an account"})
 
 // recordEvent keeps an event. It is written before the change itself: no change may
 // happen without its event, while the event of a failed change does no harm.

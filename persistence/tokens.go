@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"troupe/persistence/owned"
 )
 
 const (
@@ -22,6 +24,8 @@ const (
 	tokenID     = "tok_"    // followed by the beginning of the hash
 	tokenIDSize = 16        // hexadecimal digits of the hash in an identifier
 )
+
+var _ = owned.Register(owned.Kind{Prefix: tokenPrefix, By: owned.Nobody, Apart: "the operator makes them"})
 
 // LooksLikeToken reports whether a text is a token rather than a token's
 // identifier.

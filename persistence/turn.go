@@ -7,10 +7,14 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"troupe/persistence/owned"
 )
 
 // turnPrefix is followed by what somebody changes who has looked first, see [InTurn].
 const turnPrefix = "turn/"
+
+var _ = owned.Register(owned.Kind{Prefix: turnPrefix, By: owned.Nobody, Apart: "they go within seconds"})
 
 const (
 	// turnTime is how long a turn may take. One whose process is gone is over then.

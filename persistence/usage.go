@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"troupe/persistence/owned"
 )
 
 const usagePrefix = "usage/" // followed by the account and the day
+
+var _ = owned.Register(owned.Kind{Prefix: usagePrefix, By: owned.Nobody, Apart: "one for each account and day of a week"})
 
 // keepUsage is how long the count of a day is kept after it is over.
 const keepUsage = 7 * 24 * time.Hour

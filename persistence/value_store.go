@@ -29,9 +29,7 @@ type ValueStore struct {
 	files Files
 	seal  *Seal // nil: values are kept as they are
 
-	// ledger counts the records of values that are not sealed: clients can make any
-	// number of them. Sealed ones belong to sessions. Nil counts nothing.
-	ledger *Ledger
+	ledger *Ledger // counts the records of accounts; nil: nobody does
 }
 
 // Inline returns the record of a small value.
@@ -50,7 +48,7 @@ func NewValueStore(store Store, files Files) *ValueStore {
 // Sealed returns the same store for values that only the owner of the key can
 // read. A value is sealed for the key of its record.
 func (s *ValueStore) Sealed(seal *Seal) *ValueStore {
-	return &ValueStore{store: s.store, files: s.files, seal: seal}
+	return &ValueStore{store: s.store, files: s.files, seal: seal, ledger: s.ledger}
 }
 
 // Item is a value to be kept.
@@ -153,10 +151,8 @@ func (v *ValueChange) Done(ctx context.Context, err error) error {
 			}
 		}
 		return errors.Join(err, v.of.drop(ctx, v.file))
-	case !v.Delete:
-		v.of.ledger.Record(v.account, -int64(len(v.before.Key)+len(v.before.Value)), v.before.Expires)
-		v.of.ledger.Record(v.account, int64(len(v.Key)+len(v.Value)), v.Expires)
 	}
+	v.of.ledger.Wrote(v.account, v.before, v.Change)
 	return v.of.drop(ctx, fileIn(v.before))
 }
 
@@ -212,6 +208,16 @@ func (s *ValueStore) read(ctx context.Context, r Record) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(f)
+}
+
+// DeleteOf is Delete of a value that is an account's, where its key does not say so.
+func (s *ValueStore) DeleteOf(ctx context.Context, account, key string, durable bool) error {
+	v, err := s.Removal(ctx, key)
+	if err != nil {
+		return err
+	}
+	v.account = account
+	return v.Done(ctx, s.store.Delete(ctx, key, nil, durable))
 }
 
 // Delete removes a value with its file. Deleting a missing value is no error.

@@ -11,10 +11,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/persistence"
+	"troupe/persistence/owned"
 )
 
 // Prefix is the part of the store's keys where leases are.
 const Prefix = "lease/"
+
+var _ = owned.Register(owned.Kind{Prefix: Prefix, By: owned.Nobody, Apart: "one for each session and node"})
 
 var (
 	// ErrHeld tells that the node's lease goes on.

@@ -13,6 +13,7 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/owned"
 	"troupe/persistence/sealed"
 )
 
@@ -89,6 +90,13 @@ const (
 var (
 	_ = sealed.Register(sealed.Kind{Prefix: BatchPrefix, Holds: "batches"})
 	_ = sealed.Register(sealed.Kind{Prefix: batchItemPrefix, Holds: "items of batches"})
+	_ = owned.Register(owned.Kind{Prefix: BatchPrefix, By: owned.Key})
+	_ = owned.Register(owned.Kind{Prefix: batchItemPrefix, By: owned.Parent, Of: BatchPrefix})
+	_ = owned.Register(owned.Kind{Prefix: batchEndPrefix, By: owned.Parent, Of: BatchPrefix})
+	_ = owned.Register(owned.Kind{Prefix: batchOrderPrefix, By: owned.Parent, Of: BatchPrefix})
+	_ = owned.Register(owned.Kind{Prefix: batchFailPrefix, By: owned.Parent, Of: BatchPrefix})
+	_ = owned.Register(owned.Kind{Prefix: batchPartPrefix, By: owned.Parent, Of: BatchPrefix})
+	_ = owned.Register(owned.Kind{Prefix: batchAtPrefix, By: owned.Parent, Of: BatchPrefix})
 )
 
 // Batches are the batches on the disk.

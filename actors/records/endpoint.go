@@ -13,6 +13,7 @@ import (
 
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/owned"
 	"troupe/persistence/sealed"
 )
 
@@ -49,6 +50,9 @@ var (
 	_ = sealed.Register(sealed.Kind{Prefix: EndpointPrefix, Holds: "endpoints of notices"})
 	_ = sealed.Register(sealed.Kind{Prefix: EndpointStatePrefix, Holds: "states of failing receivers"})
 	_ = sealed.Register(sealed.Kind{Prefix: NoticeSecretPrefix, Holds: "secrets that sign notices"})
+	_ = owned.Register(owned.Kind{Prefix: EndpointPrefix, By: owned.Key})
+	_ = owned.Register(owned.Kind{Prefix: EndpointStatePrefix, By: owned.Key})
+	_ = owned.Register(owned.Kind{Prefix: NoticeSecretPrefix, By: owned.Key})
 )
 
 // endpointStateKept is how long the state of a failing receiver is kept. That of one that

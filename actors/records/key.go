@@ -11,6 +11,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/persistence"
+	"troupe/persistence/owned"
 	"troupe/persistence/sealed"
 )
 
@@ -34,6 +35,8 @@ type Key struct {
 }
 
 var _ = sealed.Register(sealed.Kind{Prefix: KeyPrefix, Form: sealed.Field, Field: "answer", Holds: "answers to repeated requests"})
+
+var _ = owned.Register(owned.Kind{Prefix: KeyPrefix, By: owned.Key})
 
 // maxAnswer bounds the answer to a call, so that its record is no file.
 const maxAnswer = 128 << 10

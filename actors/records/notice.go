@@ -18,6 +18,7 @@ import (
 	"troupe/actors/outcome"
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/owned"
 	"troupe/persistence/sealed"
 )
 
@@ -87,6 +88,8 @@ const (
 var (
 	_ = sealed.Register(sealed.Kind{Prefix: NoticePrefix, Holds: "notices that wait"})
 	_ = sealed.Register(sealed.Kind{Prefix: NoticeLogPrefix, Holds: "notices in the log"})
+	_ = owned.Register(owned.Kind{Prefix: NoticePrefix, By: owned.Key})
+	_ = owned.Register(owned.Kind{Prefix: NoticeLogPrefix, By: owned.Key})
 )
 
 // noticeID is the identifier of a notice. It is the same whenever the same end is

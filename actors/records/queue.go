@@ -12,6 +12,7 @@ import (
 	"troupe/actors/backlog"
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/owned"
 	"troupe/persistence/sealed"
 )
 
@@ -105,6 +106,9 @@ const (
 var (
 	_ = sealed.Register(sealed.Kind{Prefix: backlog.Prefix, Holds: "queued tasks"})
 	_ = sealed.Register(sealed.Kind{Prefix: DeadPrefix, Holds: "failed tasks of the queue"})
+	_ = owned.Register(owned.Kind{Prefix: backlog.Prefix, By: owned.Key, Apart: "the plan's queueTasks and queueBytes"})
+	_ = owned.Register(owned.Kind{Prefix: EndedPrefix, By: owned.Key})
+	_ = owned.Register(owned.Kind{Prefix: DeadPrefix, By: owned.Key})
 )
 
 // Ended is an entry of the list of ended tasks.

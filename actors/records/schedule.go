@@ -14,6 +14,7 @@ import (
 	"troupe/actors/outcome"
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/owned"
 	"troupe/persistence/sealed"
 )
 
@@ -75,6 +76,12 @@ const (
 )
 
 var _ = sealed.Register(sealed.Kind{Prefix: SchedulePrefix, Holds: "schedules"})
+
+var (
+	_ = owned.Register(owned.Kind{Prefix: SchedulePrefix, By: owned.Key})
+	_ = owned.Register(owned.Kind{Prefix: ScheduleStatePrefix, By: owned.Key})
+	_ = owned.Register(owned.Kind{Prefix: scheduleRunPrefix, By: owned.Parent, Of: SchedulePrefix})
+)
 
 // ScheduleKey is where the record of a schedule is.
 func ScheduleKey(account, id string) string { return SchedulePrefix + account + "/" + id }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/engine"
+	"troupe/persistence/owned"
 	"troupe/persistence/sealed"
 )
 
@@ -17,6 +18,11 @@ const (
 )
 
 var _ = sealed.Register(sealed.Kind{Prefix: StatePrefix, Holds: "saved sessions"})
+
+var (
+	_ = owned.Register(owned.Kind{Prefix: SessionPrefix, By: owned.Value})
+	_ = owned.Register(owned.Kind{Prefix: StatePrefix, By: owned.Parent, Of: SessionPrefix})
+)
 
 // maxSessionID bounds the identifiers that are looked up: no session has a longer one.
 const maxSessionID = 64

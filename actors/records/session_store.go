@@ -44,7 +44,7 @@ func (r *Store) SessionAt(ctx context.Context, id string) (rec Session, revision
 func (r *Store) EraseSession(ctx context.Context, rec Session) error {
 	errs := []error{r.Store.Delete(ctx, SessionPrefix+rec.ID, nil, true)}
 	for _, epoch := range slices.Compact([]uint64{rec.State, rec.Epoch}) {
-		errs = append(errs, r.Sealed.Delete(ctx, StateKey(rec.ID, epoch), true))
+		errs = append(errs, r.Sealed.DeleteOf(ctx, rec.Account, StateKey(rec.ID, epoch), true))
 	}
 	return errors.Join(errs...)
 }

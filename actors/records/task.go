@@ -11,6 +11,7 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/persistence/owned"
 	"troupe/persistence/sealed"
 )
 
@@ -47,6 +48,11 @@ const (
 )
 
 var _ = sealed.Register(sealed.Kind{Prefix: TaskPrefix, Form: sealed.Field, Field: "notify", Holds: "receivers of tasks"})
+
+var (
+	_ = owned.Register(owned.Kind{Prefix: TaskPrefix, By: owned.Value})
+	_ = owned.Register(owned.Kind{Prefix: OutcomePrefix, By: owned.Parent, Of: TaskPrefix})
+)
 
 // maxTaskID bounds the identifiers that are looked up: no task has a longer one.
 const maxTaskID = 64

@@ -8,10 +8,13 @@ import (
 	"time"
 
 	"troupe/persistence"
+	"troupe/persistence/owned"
 )
 
 // WorkerPrefix begins the keys of workers.
 const WorkerPrefix = "worker/"
+
+var _ = owned.Register(owned.Kind{Prefix: WorkerPrefix, By: owned.Nobody, Apart: "there are as many as the service has workers"})
 
 // Worker is the record of a worker that was added, with all that is needed to
 // start it again.

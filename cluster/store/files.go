@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nuid"
 
 	"troupe/persistence"
+	"troupe/persistence/owned"
 )
 
 const (
@@ -31,6 +32,8 @@ const (
 	// taken for one whose node has died over it.
 	abandoned = time.Hour
 )
+
+var _ = owned.Register(owned.Kind{Prefix: FilePrefix, By: owned.Nobody, Apart: "files count themselves"})
 
 // Files keeps blobs on the nodes that keep the store. The bytes are messages in
 // a stream of their own, a part each; the description is a record of the store,

@@ -221,7 +221,7 @@ func (x *index) keys(prefix, after string, most int) (all []persistence.KeySize)
 				return false
 			}
 			if e := shard[key]; key != after && e.visible(now) {
-				all = append(all, persistence.KeySize{Key: key, Size: e.size})
+				all = append(all, persistence.KeySize{Key: key, Size: e.size, Expires: e.expires})
 				n++
 			}
 			return true

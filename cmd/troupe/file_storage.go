@@ -58,6 +58,7 @@ const (
 	sweepEvery   = 10 * time.Minute // looks at all files, and for what a killed process left
 	expireEvery  = time.Minute      // removes those whose time is known to be over
 	countingTime = 3 * time.Second  // that the start waits until the files are counted
+	countAgain   = 10 * time.Second // and 50 times as long as it took, before records are counted for an account that is full
 )
 
 // sweep counts the files that are there, and removes now and then those whose time
@@ -73,6 +74,16 @@ func (s *service) sweep() func() error {
 	go func() {
 		defer close(done)
 		say(s.files.Recount(ctx), "count the stored files")
+		var again time.Time
+		records := func() {
+			if s.Cluster.worker() { // the nodes that keep them do it
+				return
+			}
+			began := time.Now()
+			say(s.ledger.CountRecords(ctx, s.store), "count the records of accounts")
+			again = time.Now().Add(max(countAgain, 50*time.Since(began)))
+		}
+		records()
 		close(counted)
 		tick := time.NewTicker(expireEvery)
 		defer tick.Stop()
@@ -85,6 +96,9 @@ func (s *service) sweep() func() error {
 			case now.Sub(last) < sweepEvery-expireEvery/2:
 				n, err = s.files.Expire(ctx, now)
 			default:
+				if !last.IsZero() && now.After(again) {
+					records()
+				}
 				last = now
 				if n, err = s.files.Sweep(ctx, now); s.shared != nil && !s.S3.on() { // other nodes keep files, too
 					say(s.files.Recount(ctx), "count the stored files")
@@ -94,10 +108,17 @@ func (s *service) sweep() func() error {
 			if n > 0 {
 				s.log.Info().Int("files", n).Msg("old files were removed")
 			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
+			for waiting := true; waiting; {
+				select {
+				case <-ctx.Done():
+					return
+				case <-s.ledger.Doubts():
+					if time.Now().After(again) {
+						records()
+					}
+				case <-tick.C:
+					waiting = false
+				}
 			}
 		}
 	}()

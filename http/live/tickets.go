@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/persistence"
+	"troupe/persistence/owned"
 )
 
 // tickets are those that are alive. They are short-lived, so those of one node end
@@ -50,6 +51,8 @@ const (
 	// ticketDigits is how many digits of the hash are in an identifier.
 	ticketDigits = 16
 )
+
+var _ = owned.Register(owned.Kind{Prefix: ticketPrefix, By: owned.Nobody, Apart: "maxTickets and maxLinks of an account"})
 
 // ticketRecord is what the other nodes know of a ticket. One that was revoked stays
 // for a minute, or until it would have ended.

@@ -36,7 +36,7 @@ func TestEveryFieldOfKeptHasAName(t *testing.T) { golden.Named(t, records(t)) }
 func TestJournals(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) Journal{
 		"memory": func(*testing.T) Journal { return NewMemory() },
-		"stored": func(*testing.T) Journal { return NewStored(persistence.NewMemory()) },
+		"stored": func(*testing.T) Journal { return NewStored(persistence.NewMemory(), nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestJournals(t *testing.T) {
 			})
 		})
 	}
-	j := NewStored(persistence.NewMemory())
+	j := NewStored(persistence.NewMemory(), nil)
 	if err := j.Change(t.Context(), "a", "../b/s", func(*Kept) {}); err == nil {
 		t.Error("a session leads to another account")
 	}

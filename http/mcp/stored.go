@@ -12,11 +12,32 @@ import (
 )
 
 // stored is a [Journal] in a store, for all nodes.
-type stored struct{ store persistence.Store }
+type stored struct {
+	store  persistence.Store
+	ledger *persistence.Ledger // counts the entries; nil: nobody does
+}
 
 // NewStored makes a journal that outlives the process. An entry goes an hour after the
-// last call.
-func NewStored(store persistence.Store) Journal { return stored{store} }
+// last call. The steps in it need room in the account, see [WithRoom].
+func NewStored(store persistence.Store, ledger *persistence.Ledger) Journal {
+	return stored{store, ledger}
+}
+
+type roomKey struct{}
+
+// WithRoom is the context of a request of an account that may keep nothing more where full
+// says why.
+func WithRoom(ctx context.Context, full func() error) context.Context {
+	return context.WithValue(ctx, roomKey{}, full)
+}
+
+// full says why the account of a request may keep nothing more, or nil.
+func full(ctx context.Context) error {
+	if f, ok := ctx.Value(roomKey{}).(func() error); ok {
+		return f()
+	}
+	return nil
+}
 
 // errBadSession is the error of what cannot be the identifier of a session: it must not
 // lead to another record.
@@ -29,18 +50,18 @@ func keyOf(account, session string) (string, error) {
 	return persistence.ModelSessionPrefix + account + "/" + session, nil
 }
 
-func (s stored) read(ctx context.Context, key string) (k Kept, revision uint64, err error) {
-	r, err := s.store.Get(ctx, key)
+func (s stored) read(ctx context.Context, key string) (k Kept, r persistence.Record, err error) {
+	r, err = s.store.Get(ctx, key)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):
-		return k, 0, nil
+		return k, persistence.Record{}, nil
 	case err != nil:
-		return k, 0, err
+		return k, r, err
 	}
 	if err := json.Unmarshal(r.Value, &k); err != nil {
-		return k, 0, fmt.Errorf("read %s: %w", key, err)
+		return k, r, fmt.Errorf("read %s: %w", key, err)
 	}
-	return k, r.Revision, nil
+	return k, r, nil
 }
 
 func (s stored) Load(ctx context.Context, account, session string) (Kept, error) {
@@ -58,16 +79,22 @@ func (s stored) Change(ctx context.Context, account, session string, f func(*Kep
 		return err
 	}
 	for {
-		k, revision, err := s.read(ctx, key)
+		k, before, err := s.read(ctx, key)
 		if err != nil {
 			return err
 		}
 		f(&k)
+		if len(k.Steps) > 0 && full(ctx) != nil { // what bounds the session stays
+			k.Left, k.Steps = k.Left+len(k.Steps), nil
+		}
 		value, err := json.Marshal(k)
 		if err != nil {
 			return err
 		}
-		_, err = s.store.Put(ctx, persistence.Write{Key: key, Value: value, Expires: time.Now().Add(journalLifetime), If: &revision})
+		w := persistence.Write{Key: key, Value: value, Expires: time.Now().Add(journalLifetime), If: &before.Revision}
+		if _, err = s.store.Put(ctx, w); err == nil {
+			s.ledger.Wrote(account, before, persistence.Change{Write: w})
+		}
 		if !errors.Is(err, persistence.ErrConflict) || ctx.Err() != nil {
 			return err
 		}
@@ -79,5 +106,15 @@ func (s stored) Forget(ctx context.Context, account, session string) error {
 	if err != nil {
 		return nil
 	}
-	return s.store.Delete(ctx, key, nil, false)
+	before, err := s.store.Get(ctx, key)
+	if errors.Is(err, persistence.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = s.store.Delete(ctx, key, nil, false)
+	}
+	if err == nil {
+		s.ledger.Wrote(account, before, persistence.Change{Write: persistence.Write{Key: key}, Delete: true})
+	}
+	return err
 }
