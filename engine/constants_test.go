@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"strings"
 	"testing"
 
+	"troupe/engine/mask"
 	"troupe/testkit/heap"
 	"troupe/testkit/need"
 )
@@ -118,5 +120,24 @@ func TestFlowsOfARequestAreNotAllInMemory(t *testing.T) {
 		return task
 	}); live > 2*text {
 		t.Errorf("a task with %d bytes of flows takes %d", text, live)
+	}
+}
+
+// TestLargeValuesAreMaskedInPlace: masking takes the memory of what it gives.
+func TestLargeValuesAreMaskedInPlace(t *testing.T) {
+	need.NoRace(t)
+	m := mask.New([]string{"hunter2hunter2"})
+	for name, one := range map[string]string{
+		"numbers": `12345`, "short texts": `"a"`, "secrets": `"hunter2hunter2"`, "objects": `{"name":"a\n","price":1.5}`, "escapes": `"%41&amp;+"`,
+	} {
+		in := json.RawMessage(`[` + strings.Repeat(one+",", (14<<20)/(len(one)+1)) + `"x hunter2hunter2"]`)
+		var out json.RawMessage
+		grown := heap.Growth(func() { out = m.JSON(in) })
+		if strings.Contains(string(out), "hunter2") || len(out) < 1<<20 {
+			t.Errorf("%s: a secret is left", name)
+		}
+		if most := int64(3 * len(in)); grown > most {
+			t.Errorf("%s: masking %d MiB takes %d MiB", name, len(in)>>20, grown>>20)
+		}
 	}
 }

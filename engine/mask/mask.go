@@ -5,6 +5,7 @@
 package mask
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -30,6 +31,7 @@ type Masker struct {
 	tails map[string][]string // by their last bytes
 	head  [1 << 16]bool       // whether a spelling begins with these two bytes
 	tail  [1 << 16]bool       // whether one ends with them
+	loose [256][]string       // secrets by their first byte; see escaped.go
 }
 
 // New makes a Masker for secrets. It is nil for none.
@@ -40,7 +42,12 @@ func New(secrets []string) *Masker {
 	m := &Masker{heads: map[string][]string{}, tails: map[string][]string{}}
 	seen := map[string]bool{}
 	for _, s := range secrets {
-		for _, v := range Spellings(s) {
+		for _, v := range unique([]string{s, strings.TrimSpace(s), strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s), beforeFragment(s)}) {
+			if len(v) >= Least {
+				m.loose[v[0]] = append(m.loose[v[0]], v)
+			}
+		}
+		for _, v := range append(Spellings(s), beforeFragment(s)) {
 			if len(v) < Least || seen[v] {
 				continue
 			}
@@ -55,6 +62,19 @@ func New(secrets []string) *Masker {
 		slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
 	}
 	return m
+}
+
+// leastPart is the length from which a part of a secret is masked by itself.
+const leastPart = 8
+
+// beforeFragment is what requests have of a secret that a page has put into an address as
+// it is: they end before a #. Empty where that is nothing, or as short as any word.
+func beforeFragment(s string) string {
+	before, _, ok := strings.Cut(s, "#")
+	if before = strings.TrimSpace(before); !ok || len(before) < leastPart {
+		return ""
+	}
+	return before
 }
 
 func pair(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
@@ -72,23 +92,28 @@ func (m *Masker) replace(s string, cut bool) string {
 	}
 	found := m.whole(s, cut)
 	if strings.Contains(s, ellipsis) {
-		found = append(found, m.ends(s)...)
+		all := append(slices.Collect(found), m.ends(s)...)
+		slices.SortFunc(all, func(a, b span) int { return a.from - b.from })
+		found = slices.Values(all)
 	}
-	if len(found) == 0 {
-		return s
-	}
-	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
 	var out strings.Builder
-	out.Grow(len(s))
 	last := 0 // of s that is written or masked
-	for i, f := range found {
-		if i > 0 && f.from < last { // it overlaps the one before
+	any := false
+	for f := range found {
+		if any && f.from < last { // it overlaps the one before
 			last = max(last, f.to)
 			continue
+		}
+		if !any {
+			out.Grow(len(s))
+			any = true
 		}
 		out.WriteString(s[last:f.from])
 		out.WriteString(Mark)
 		last = f.to
+	}
+	if !any {
+		return s
 	}
 	out.WriteString(s[last:])
 	return out.String()
@@ -98,30 +123,45 @@ func (m *Masker) replace(s string, cut bool) string {
 type span struct{ from, to int }
 
 // whole finds secrets, and those that begin before a cut and would end behind
-// it.
-func (m *Masker) whole(s string, cut bool) (found []span) {
-	for i := 0; i+Least <= len(s); i++ {
-		if !m.head[pair(s[i], s[i+1])] {
-			continue
-		}
-		to := 0
-		for _, v := range m.heads[s[i:i+Least]] {
-			n := common(v, s[i:])
-			switch {
-			case n == len(v):
-			case cut && i+n == len(s), strings.HasPrefix(strings.TrimPrefix(s[i+n:], half), ellipsis):
-			default: // a secret may itself have an ellipsis where the cut has one
-				n = strings.LastIndex(s[i:i+n], ellipsis)
+// it, from the beginning of the text to its end.
+func (m *Masker) whole(s string, cut bool) iter.Seq[span] {
+	return func(yield func(span) bool) {
+		escaped := strings.ContainsAny(s, escapes)
+		for i := 0; i+Least <= len(s); i++ {
+			to := 0
+			if m.head[pair(s[i], s[i+1])] {
+				to = m.plain(s, i, cut)
 			}
-			if n >= Least {
-				to = max(to, i+n)
+			if escaped {
+				to = max(to, m.escaped(s, i, cut))
 			}
-		}
-		if to > 0 {
-			found = append(found, span{i, to})
+			if to > 0 && !yield(span{i, to}) {
+				return
+			}
 		}
 	}
-	return found
+}
+
+// plain is where the longest spelling ends that begins at a place of a text; zero:
+// none does.
+func (m *Masker) plain(s string, i int, cut bool) (to int) {
+	for _, v := range m.heads[s[i:i+Least]] {
+		n := common(v, s[i:])
+		switch {
+		case n == len(v), cutAt(s, i+n, cut):
+		default: // a secret may itself have an ellipsis where the cut has one
+			n = strings.LastIndex(s[i:i+n], ellipsis)
+		}
+		if n >= Least {
+			to = max(to, i+n)
+		}
+	}
+	return to
+}
+
+// cutAt reports whether a text was cut at a place.
+func cutAt(s string, i int, cut bool) bool {
+	return cut && i == len(s) || strings.HasPrefix(strings.TrimPrefix(s[i:], half), ellipsis)
 }
 
 // ends finds secrets whose beginning is missing because of a cut.
@@ -201,5 +241,11 @@ func (t Text) MarshalText() ([]byte, error) { return []byte(t.s), nil }
 
 // Holds reports whether a text would be masked.
 func (m *Masker) Holds(s string) bool {
-	return m != nil && (len(m.whole(s, false)) > 0 || strings.Contains(s, ellipsis) && len(m.ends(s)) > 0)
+	if m == nil {
+		return false
+	}
+	for range m.whole(s, false) {
+		return true
+	}
+	return strings.Contains(s, ellipsis) && len(m.ends(s)) > 0
 }

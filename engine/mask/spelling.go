@@ -20,7 +20,33 @@ func Spellings(s string) []string {
 	for _, v := range all[:len(all):len(all)] {
 		all = append(all, spelled(v)...)
 	}
-	return unique(all)
+	return unique(append(all, inAddress(s)...))
+}
+
+// sets are what the URL standard's parser escapes in each part of an address, beside
+// controls and what is not ASCII: in the fragment, in the query of other and of special
+// schemes, in the path, also as older browsers do, and in the user's name and password.
+var sets = []string{" \"<>`", " \"#<>", " \"#<>'", " \"#<>?`{}", " \"#<>?^`{}", " \"#<>?^`{}/:;=@[\\]|"}
+
+// inAddress is a value as a browser writes it that finds it in an address. Its parser
+// drops tabs and the ends of lines.
+func inAddress(s string) (all []string) {
+	s = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
+	all = append(all, s)
+	for _, set := range sets {
+		for _, digits := range []string{"0123456789ABCDEF", "0123456789abcdef"} {
+			var b strings.Builder
+			for i := range len(s) {
+				if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(set, c) >= 0 {
+					b.Write([]byte{'%', digits[c>>4], digits[c&15]})
+				} else {
+					b.WriteByte(c)
+				}
+			}
+			all = append(all, b.String())
+		}
+	}
+	return all
 }
 
 func unique(all []string) []string {
