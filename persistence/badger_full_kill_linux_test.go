@@ -15,7 +15,7 @@ import (
 	"troupe/testkit/need"
 )
 
-var fullKills = flag.Int("full-kills", 0, "kills on a full disk, for each kind of disk; 0: three, or ten if all tests are asked for")
+var fullKills = flag.Int("full-kills", 0, "kills on a full disk, for each kind of disk; 0: three, or five if all tests are asked for")
 
 // rounds is how many kills on a full disk are tried.
 func rounds() int {
@@ -23,7 +23,7 @@ func rounds() int {
 	case *fullKills > 0:
 		return *fullKills
 	case need.AllAsked():
-		return 10
+		return 5
 	}
 	return 3
 }

@@ -191,7 +191,7 @@ func TestRandomDamage(t *testing.T) {
 		for key := range h.now {
 			counts[kind(key)]++
 		}
-		for range 10 {
+		for range 5 {
 			dir := folder(t)
 			copyStore(t, whole, dir)
 			how := harm(t, r, dir)

@@ -14,7 +14,7 @@ import (
 	"troupe/testkit/need"
 )
 
-var nodeDiskKills = flag.Int("node-disk-kills", 0, "kills of a node of a cluster on a full disk; 0: one, or two if all tests are asked for")
+var nodeDiskKills = flag.Int("node-disk-kills", 0, "kills of a node of a cluster on a full disk; 0: one")
 
 // TestNodeKilledOnFullDisk fills the disk of a node, to the last byte or with files, with
 // tasks of all kinds in the cluster, and kills it there, again and again. It starts again,
@@ -38,12 +38,7 @@ func TestNodeKilledOnFullDisk(t *testing.T) {
 	g.start(g.nodes...)
 	g.token = g.newToken("ada", "pro")
 	g.whole()
-	kills := 1
-	if *nodeDiskKills > 0 {
-		kills = *nodeDiskKills
-	} else if need.AllAsked() {
-		kills = 2
-	}
+	kills := max(*nodeDiskKills, 1)
 	filler, givenUp := filepath.Join(m.data, "filler"), 0
 	for kill := range kills {
 		start := func(at *member, more, actions string) string {

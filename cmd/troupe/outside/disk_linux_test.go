@@ -197,7 +197,7 @@ func troubled(t *testing.T, data, notice, code, command string, begin, end func(
 	}
 }
 
-var diskKills = flag.Int("disk-kills", 0, "kills of the service on a full disk; 0: one, or three if all tests are asked for")
+var diskKills = flag.Int("disk-kills", 0, "kills of the service on a full disk; 0: one, or two if all tests are asked for")
 
 // TestKillOnFullDisk fills the disk of the data folder to the last byte under a service
 // with tasks of all kinds, and kills it there, again and again: it starts, answers polls,
@@ -239,7 +239,7 @@ func TestKillOnFullDisk(t *testing.T) {
 	if *diskKills > 0 {
 		kills = *diskKills
 	} else if need.AllAsked() {
-		kills = 3 // of half a minute each
+		kills = 2 // of half a minute each
 	}
 	for kill := range kills {
 		done := send(`{"async":true,"queueTimeout":20000,"actions":[{"evaluate":"return 6*7"}]}`)
