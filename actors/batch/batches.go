@@ -47,6 +47,8 @@ type Batches struct {
 	mu   sync.Mutex
 	all  map[string]*state
 	gone map[string]bool // accounts that were removed
+	// readying are the requests with a key that make a batch ready: one at a time of each key.
+	readying map[[2]string]chan struct{}
 	// tasks are those that were given to the queue and have not ended.
 	tasks map[string]*item
 }
@@ -104,7 +106,7 @@ type item struct {
 
 // Open reads the batches of an earlier process. They go on when Start is called.
 func Open(ctx context.Context, cfg Config) (*Batches, error) {
-	m := &Batches{cfg: cfg, all: map[string]*state{}, gone: map[string]bool{}, tasks: map[string]*item{}}
+	m := &Batches{cfg: cfg, all: map[string]*state{}, gone: map[string]bool{}, readying: map[[2]string]chan struct{}{}, tasks: map[string]*item{}}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	all, err := cfg.Records.Batches().All(ctx)
 	if err != nil {

@@ -177,6 +177,36 @@ func (m *Batches) Change(ctx context.Context, r *api.ChangeBatch) (*api.Batched,
 	}
 }
 
+// alone waits until no other batch of the same key is being made ready: between the look for
+// one and the write of this one nothing comes.
+func (m *Batches) alone(ctx context.Context, b records.Batch) (done func(), err error) {
+	if b.Key == "" {
+		return func() {}, nil
+	}
+	key, mine := [2]string{b.Account, b.Key}, make(chan struct{})
+	for {
+		m.mu.Lock()
+		other := m.readying[key]
+		if other == nil {
+			m.readying[key] = mine
+		}
+		m.mu.Unlock()
+		if other == nil {
+			return func() {
+				m.mu.Lock()
+				delete(m.readying, key)
+				m.mu.Unlock()
+				close(mine)
+			}, nil
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
 // maxTries is how often a change is tried while others change the batch.
 const maxTries = 5
 
@@ -215,6 +245,13 @@ func (m *Batches) changeOnce(ctx context.Context, r *api.ChangeBatch) (*api.Batc
 		if err := m.load(s); err != nil {
 			return nil, err
 		}
+	}
+	if r.Change == api.BatchReady {
+		done, err := m.alone(ctx, m.record(s))
+		if err != nil {
+			return nil, err
+		}
+		defer done()
 	}
 	s.changes.Lock()
 	defer s.changes.Unlock()
