@@ -36,7 +36,7 @@ func TestHalfCharacters(t *testing.T) {
 	token := tokenLine.FindStringSubmatch(c.out.String())[1]
 	const actions = `"actions":[{"open":"http://demo.troupe.test/"},` +
 		`{"evaluate":"const h='half '+String.fromCharCode(0xd83d); document.title=h; document.body.innerHTML='<h1></h1><a href=\"#\"></a>'; document.querySelector('h1').textContent=h; document.querySelector('a').textContent=h; return {[h]:h}"},` +
-		`{"extract":{"text":"h1"}},` +
+		`{"getText":"h1"},` +
 		`{"evaluate":"throw new Error('half '+String.fromCharCode(0xdc00))"}]`
 	// Where halves of the page's texts are, in whatever encoding of JSON.
 	strict := func(way, text string) {
