@@ -199,20 +199,30 @@ func spelled(e ast.Expr) string {
 	}
 }
 
-// TestPanicsAreAnswered makes each actor panic at each of its messages, at each
-// place of their handling that uses the actor's context, while a node is used
-// in all ways. Every request gets a definite answer soon, and all goes on. Without all
-// tests it is the first place of every third message.
+// TestPanicsAreAnswered makes each actor panic at each of its messages, at the first place of
+// their handling that uses the actor's context, while a node is used in all ways. Every
+// request gets a definite answer soon, and all goes on. Without all tests it is every third
+// message.
 func TestPanicsAreAnswered(t *testing.T) {
 	need.Time(t)
+	panicsAt(t, 1)
+}
+
+// TestPanicsAtEveryPlace does the same at each place that uses the context.
+func TestPanicsAtEveryPlace(t *testing.T) {
+	need.Time(t)
+	need.All(t)
+	need.NoRace(t)
+	panicsAt(t, math.MaxInt)
+}
+
+func panicsAt(t *testing.T, places int) {
+	t.Helper()
 	left := handled(t)
 	if len(left) < 90 {
 		t.Fatalf("only %d messages were found in the source", len(left))
 	}
-	places, each, n := 1, 3, 0
-	if need.AllAsked() {
-		places = math.MaxInt
-	}
+	each, n := 3, 0
 	if need.AllAsked() || need.Named() {
 		each = 1
 	}
