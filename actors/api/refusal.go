@@ -63,7 +63,7 @@ var refusals = map[engine.Code]struct {
 	engine.CodeProfileNotFound:     {"There is no such profile, or no such version", 0},
 	engine.CodeIdempotencyMismatch: {"The key was used for another request", 0},
 	engine.CodeDraining:            {"The service takes no new tasks: it is drained or stopping", later},
-	engine.CodeStorageQuota:        {"The account keeps as many files as its plan allows: they make room as they expire, and uploads as their tasks end", time.Minute},
+	engine.CodeStorageQuota:        {"The account keeps as much as its plan allows: files and records make room as they expire or are removed, and uploads as their tasks end", time.Minute},
 	engine.CodeStorageFull:         {"The service has too little space on its disk to write anything down", full},
 	engine.CodeStorageUnwritable:   {"The service's data folder takes no new files, so nothing can be written down", full},
 	engine.CodeUnreadable:          {"A record cannot be opened with the service's key: it was sealed with another one", 0},

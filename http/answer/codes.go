@@ -80,7 +80,7 @@ var table = []CodeInfo{
 	{engine.CodeScheduleLimit, 403, false, 0, "The account has as many schedules as its plan allows"},
 	{engine.CodeQueueFull, 429, true, 30 * time.Second, "The queue of the account is full"},
 	{engine.CodeRateLimited, 429, true, time.Second, "Too many requests"},
-	{engine.CodeStorageQuota, 429, true, time.Minute, "The account has as many files as its plan allows: files expire, and uploads are deleted when their tasks end"},
+	{engine.CodeStorageQuota, 429, true, time.Minute, "The account keeps as much as its plan allows: files and records make room as they expire or are removed, and uploads as their tasks end"},
 	{CodeHeadersTooLarge, 431, false, 0, "The request's headers are too large"},
 	{engine.CodeInternal, 500, false, 0, "The service failed; find the reason in its log by this request's X-Request-Id"},
 	{engine.CodeUnreadable, 500, false, 0, "A record cannot be opened with the service's key: the operator can put the old key back"},
