@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/actors/api"
+	"troupe/engine"
 	"troupe/http/answer"
 )
 
@@ -17,6 +18,9 @@ const expectation = "100-continue"
 
 // formPaths are where a body may be a form.
 var formPaths = []string{"/v1", "/v1/", "/v1/execute", "/v1/validate"}
+
+// profilePath is what the paths of profiles begin with.
+const profilePath = "/v1/profiles/"
 
 // headersRead looks at a request before anything of its body is waited for. A body
 // that announces more than any may have is treated as one whose client asks first:
@@ -33,6 +37,9 @@ func (s *Server) headersRead(h *fasthttp.RequestHeader) (c fasthttp.RequestConfi
 func mostJSON(path string) int {
 	if path == ticketsPath || path == linksPath || strings.HasPrefix(path, operatorPath) {
 		return maxJSONBody
+	}
+	if strings.HasPrefix(path, profilePath) {
+		return engine.MaxProfile
 	}
 	return maxPayload
 }

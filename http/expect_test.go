@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"troupe/engine"
 	"troupe/http"
 	"troupe/http/admin"
 	"troupe/persistence"
+	"troupe/testkit"
 )
 
 // TestRefusedBeforeTheBody: what is refused by its headers is refused at once: no
@@ -66,5 +68,46 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 	r.Body.Close()
 	if l.All() != (persistence.Kept{}) {
 		t.Errorf("still held is %+v", l.All())
+	}
+}
+
+// TestProfilesWithALength: a state is as large with a length as in chunks.
+func TestProfilesWithALength(t *testing.T) {
+	t.Parallel()
+	k := testkit.New(t, testkit.Options{Workers: 1})
+	e := openServer(t, &fakeActors{}, func(c *http.Config) {
+		seal, err := persistence.NewSeal(make([]byte, 32))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Profiles = persistence.NewProfiles(k.Store, seal)
+	})
+	var cookies []string
+	for i := range 700 {
+		cookies = append(cookies, fmt.Sprintf(`{"name":"c%d","value":"%s","domain":"a.example","path":"/"}`, i, strings.Repeat("x", 3000)))
+	}
+	state := `{"cookies":[` + strings.Join(cookies, ",") + `]}`
+	for name, length := range map[string]int64{"announced": int64(len(state)), "chunked": -1} {
+		req, err := nethttp.NewRequest("PUT", "http://"+e.addr+"/v1/profiles/"+name, io.NopCloser(strings.NewReader(state)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.ContentLength = length
+		req.Header.Set("Authorization", "Bearer good")
+		req.Header.Set("Content-Type", "application/json")
+		r, err := alone.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := io.ReadAll(r.Body)
+		r.Body.Close()
+		if r.StatusCode != 200 || !strings.Contains(string(b), `"version":1`) {
+			t.Errorf("a state of %d bytes, %s: %d %.300s", len(state), name, r.StatusCode, b)
+		}
+	}
+	c := e.dial(t, nil)
+	_, _ = fmt.Fprintf(c, "PUT /v1/profiles/x HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", engine.MaxProfile+1)
+	if r, p := readAnswer(t, c); r.StatusCode != 413 || p.Code != "payload_too_large" {
+		t.Errorf("a state that is too large: %d %+v", r.StatusCode, p)
 	}
 }
