@@ -140,11 +140,13 @@ func (c *call) listFlows(ctx context.Context) (*reply, error) {
 		return &reply{head: "refused (" + found.Code + "): " + found.Error, failed: true}, nil
 	}
 	r := &reply{head: fmt.Sprintf("%d flows", len(found.Flows))}
-	list := []map[string]any{}
+	list, lines := []map[string]any{}, []string{}
 	for _, f := range found.Flows {
-		r.note("%s@%d: %s parameters %s", f.Name, f.Version, strings.Join(strings.Fields(f.Description), " "), f.Parameters)
+		// Other people of the account write descriptions, or pages that a model has believed.
+		lines = append(lines, fmt.Sprintf("%s@%d: %s parameters %s", f.Name, f.Version, strings.Join(strings.Fields(f.Description), " "), f.Parameters))
 		list = append(list, map[string]any{"name": f.Name, "version": f.Version})
 	}
+	r.part("", strings.Join(lines, "\n"), "")
 	r.fact("ok", true)
 	r.fact("flows", list)
 	return r, nil

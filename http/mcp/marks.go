@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // marks enclose what comes from a page. Their number is drawn after the page was read,
@@ -53,29 +54,23 @@ func siteOf(address string) string {
 	return strings.Map(plain, u.Scheme+"://"+u.Host)
 }
 
-// visible takes out of a text what a reader does not see, but a model reads: controls
-// of the writing direction, characters without width, tags, and controls of terminals.
+// visible takes out of a text what a reader does not see, but a model reads: what Unicode
+// lets programs ignore, as characters without width, tags and fillers; what turns the
+// direction of others; controls of terminals. What shows as nothing but room is a blank.
 func visible(s string) string {
-	hidden := func(r rune) bool {
+	seen := func(r rune) rune {
 		switch {
-		case r == '\n' || r == '\t':
-			return false
-		case r < 0x20, r >= 0x7f && r <= 0x9f:
-		case r == 0xad, r == 0x61c, r == 0x180e, r == 0xfeff:
-		case r >= 0x200b && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x206f:
-		case r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0000 && r <= 0xe0fff:
-		default:
-			return false
-		}
-		return true
-	}
-	if strings.IndexFunc(s, hidden) < 0 {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		if hidden(r) {
+		case r == '\n' || r == '\t' || r >= ' ' && r <= '~':
+			return r
+		case r == '\u2800', unicode.In(r, unicode.Zl, unicode.Zp): // an empty pattern of Braille, and other ends of lines
+			return ' '
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Noncharacter_Code_Point), r >= 0xe0000 && r <= 0xe0fff:
 			return -1
 		}
 		return r
-	}, s)
+	}
+	if strings.IndexFunc(s, func(r rune) bool { return seen(r) != r }) < 0 {
+		return s
+	}
+	return strings.Map(seen, s)
 }

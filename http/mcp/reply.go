@@ -78,7 +78,7 @@ func (r *reply) result() *sdk.CallToolResult {
 
 // text is what the model reads, in at most so many characters.
 func (r *reply) text(room int) string {
-	ours := strings.Join(append([]string{r.head}, r.notes...), "\n")
+	ours := visible(strings.Join(append([]string{r.head}, r.notes...), "\n"))
 	if len(r.parts) == 0 {
 		return cut(ours, room, "")
 	}
