@@ -233,7 +233,7 @@ func (b *Browser) detached(id target.SessionID) {
 // CopyBlank overwrites the clipboard, the only thing that outlives a context.
 // It must return true. Nothing is selected for it: that would have the page laid out,
 // which takes longer than all else.
-const CopyBlank = `(()=>{let put=false;const blank=e=>{e.preventDefault();e.clipboardData.setData('text/plain',' ');put=true};` +
+const CopyBlank = `(()=>{let put=false;const blank=e=>{e.preventDefault();e.clipboardData.setData('text/plain','');put=true};` +
 	`document.addEventListener('copy',blank);const ok=document.execCommand('copy');document.removeEventListener('copy',blank);return ok&&put})()`
 
 // ErrUnclean is the error of a reset that could not be carried out.
