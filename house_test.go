@@ -31,7 +31,7 @@ type floor struct {
 // house is the plan of the house, from the top. Tests may look further: see
 // below.
 var house = []floor{
-	{"cmd/troupe", []string{"cmd/troupe/doctor", "http", "http/admin", "http/answer", "http/flows", "http/live", "http/mcp", "http/telemetry", "cluster", "cluster/member", "cluster/store", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "persistence/backup", "persistence/clock", "engine/lang", "engine/scarce"},
+	{"cmd/troupe", []string{"cmd/troupe/doctor", "http", "http/address", "http/admin", "http/answer", "http/flows", "http/live", "http/mcp", "http/telemetry", "cluster", "cluster/member", "cluster/store", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "persistence/backup", "persistence/clock", "engine/lang", "engine/scarce"},
 		"the binary wires everything and is imported by nothing"},
 	{"cmd/troupe/outside", nil,
 		"it tests the program as a process, as its users run it"},
@@ -41,13 +41,15 @@ var house = []floor{
 		"it measures everything and is imported by nothing"},
 	{"http/telemetry", []string{"http", "http/live", "actors/api", "actors/outcome", "engine", "engine/scarce"},
 		"it hears of what the edge, the actors and the engine do: none of them may know that it listens"},
-	{"http", []string{"http/access", "http/admin", "http/answer", "http/documents", "http/flows", "http/live", "http/mcp", "actors", "actors/api", "actors/calendar", "actors/outcome", "actors/view", "engine", "persistence", ".", "engine/host", "engine/lang", "engine/scarce"},
+	{"http", []string{"http/access", "http/address", "http/admin", "http/answer", "http/documents", "http/flows", "http/live", "http/mcp", "actors", "actors/api", "actors/calendar", "actors/outcome", "actors/view", "engine", "persistence", ".", "engine/host", "engine/lang", "engine/scarce"},
 		"the edge towards clients turns requests into messages: it must not know browsers, nor other nodes"},
 	{"http/access", []string{"http/answer", "actors/api", "engine", "persistence"},
 		"it knows who sends a request: what is asked for is not its business"},
+	{"http/address", []string{"engine", "engine/lang"},
+		"it makes paths of what clients name: who asks, and who answers, is not its business"},
 	{"http/flows", []string{"engine", "persistence", "engine/lang"},
 		"it is the stored flows as clients and operators see them: who asks for them is not its business"},
-	{"http/mcp", []string{"engine", "engine/lang", "persistence"},
+	{"http/mcp", []string{"http/address", "engine", "engine/lang", "persistence"},
 		"it is a client of the API in the words of models: how requests are answered, and whether over a network, is not its business"},
 	{"http/admin", []string{"http/answer", "http/flows", "actors", "actors/api", "engine", "persistence", "persistence/backup", "engine/lang", "engine/scarce"},
 		"the command line runs the same commands where no service listens: it must not know the edge"},

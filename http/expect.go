@@ -90,7 +90,7 @@ func (s *Server) beforeBody(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	if no, answered := s.foreign(ctx); no != nil || answered {
 		return no
 	}
-	path := string(ctx.Path())
+	path := pathOf(ctx)
 	routes, _ := s.router.find(path)
 	i := slices.IndexFunc(routes, func(w route) bool { return w.method == string(ctx.Method()) })
 	if i < 0 {

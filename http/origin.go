@@ -60,7 +60,7 @@ func (s *Server) foreign(ctx *fasthttp.RequestCtx) (*answer.Refusal, bool) {
 	if string(ctx.Method()) != fasthttp.MethodOptions || method == "" {
 		return nil, false
 	}
-	methods, headers := s.router.preflight(string(ctx.Path()), method)
+	methods, headers := s.router.preflight(pathOf(ctx), method)
 	h.Set(fasthttp.HeaderAccessControlAllowMethods, strings.Join(methods, ", "))
 	h.Set(fasthttp.HeaderAccessControlAllowHeaders, strings.Join(headers, ", "))
 	h.Set(fasthttp.HeaderAccessControlMaxAge, "600")

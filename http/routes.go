@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/http/address"
 	"troupe/http/answer"
 	"troupe/http/documents"
 	"troupe/http/live"
@@ -206,6 +207,15 @@ func newRouter(all []route) *router {
 	return p
 }
 
+// pathOf is the path of a request; empty, where nothing is, if it changes by normalising: a
+// proxy that decides by paths what may pass might have read it otherwise.
+func pathOf(ctx *fasthttp.RequestCtx) string {
+	if !address.Settled(string(ctx.URI().PathOriginal())) {
+		return ""
+	}
+	return string(ctx.Path())
+}
+
 // find returns the routes at a path, and the name in it.
 func (p *router) find(path string) (routes []route, name string) {
 	if routes, ok := p.exact[path]; ok {
@@ -243,7 +253,7 @@ func (p *router) preflight(path, method string) (methods, headers []string) {
 
 // handlerFor finds the handler of a request. A route for GET also answers HEAD.
 func (s *Server) handlerFor(ctx *fasthttp.RequestCtx) handler {
-	routes, name := s.router.find(string(ctx.Path()))
+	routes, name := s.router.find(pathOf(ctx))
 	if routes == nil {
 		return func(*fasthttp.RequestCtx) *answer.Refusal { return answer.Refuse(engine.CodeNotFound) }
 	}

@@ -51,6 +51,10 @@ func TestSitesOfTokens(t *testing.T) {
 		t.Errorf("a wrong site: %d %s", status, text)
 	}
 
+	if status, text := call(t, e, "POST", "/v1/operator/token/create", ops, `{"account":"ada","sites":[]}`); status != 409 || !strings.Contains(text, "list of sites is empty") {
+		t.Errorf("no site: %d %s", status, text)
+	}
+
 	const list = `"actions":[{"wait":1}]`
 	for name, way := range map[string]struct {
 		path, body string

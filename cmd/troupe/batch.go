@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
+	"troupe/http/address"
 	"troupe/http/answer"
 )
 
@@ -30,7 +32,7 @@ func (c *batchList) Run(w *environment) error {
 	var all struct {
 		Batches []answer.Batch `json:"batches"`
 	}
-	if err := c.call(w.ctx, http.MethodGet, "/v1/batches?limit="+strconv.Itoa(c.Limit), &all); err != nil {
+	if err := c.call(w.ctx, http.MethodGet, address.Fixed("/v1/batches").With(url.Values{"limit": {strconv.Itoa(c.Limit)}}), &all); err != nil {
 		return fmt.Errorf("list batches: %w", err)
 	}
 	return c.print(w, all.Batches, func(out io.Writer) {
@@ -51,9 +53,13 @@ type oneBatch struct {
 }
 
 // do sends a request about the batch and prints how far it is.
-func (c *oneBatch) do(w *environment, doing, method, action string) error {
+func (c *oneBatch) do(w *environment, doing, method string, below address.Constant) error {
+	path, err := address.Batch.Path(c.ID, below)
+	if err != nil {
+		return usage("%s: %w", doing, err)
+	}
 	var one batchOf
-	if err := c.call(w.ctx, method, "/v1/batches/"+c.ID+action, &one); err != nil {
+	if err := c.call(w.ctx, method, path, &one); err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	return c.print(w, one.Batch, func(out io.Writer) { describe(out, &one.Batch) })

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"troupe/http/address"
 	"troupe/http/answer"
 )
 
@@ -125,7 +126,7 @@ func (c *batchRun) post(ctx context.Context, task []byte, key string, into any) 
 		return err
 	}
 	head := fmt.Sprintf(`{"name":%s,"task":%s}`+"\n", name, task)
-	resp, err := c.send(ctx, http.MethodPost, "/v1/batches", "application/x-ndjson", io.MultiReader(strings.NewReader(head), items), "Idempotency-Key", key)
+	resp, err := c.send(ctx, http.MethodPost, address.Fixed("/v1/batches"), "application/x-ndjson", io.MultiReader(strings.NewReader(head), items), "Idempotency-Key", key)
 	if err != nil {
 		return err
 	}
@@ -148,8 +149,12 @@ func pause(ctx context.Context, d time.Duration) bool {
 func (c *batchRun) follow(ctx context.Context, b *answer.Batch, out *resultFile, bar *batchBar) (*answer.Batch, error) {
 	const every = 500 * time.Millisecond
 	for {
+		path, err := address.Batch.Path(b.BatchID, "")
+		if err != nil {
+			return b, err
+		}
 		var now batchOf
-		err := c.call(ctx, http.MethodGet, "/v1/batches/"+b.BatchID, &now)
+		err = c.call(ctx, http.MethodGet, path, &now)
 		if err == nil {
 			b = &now.Batch
 			bar.show(b)
@@ -171,7 +176,11 @@ func (c *batchRun) follow(ctx context.Context, b *answer.Batch, out *resultFile,
 // fetch appends the results that are there.
 func (c *batchRun) fetch(ctx context.Context, b *answer.Batch, out *resultFile) error {
 	q := url.Values{"order": {c.Order}, "cursor": {out.cursor}}
-	resp, err := c.send(ctx, http.MethodGet, "/v1/batches/"+b.BatchID+"/results?"+q.Encode(), "", nil)
+	path, err := address.Batch.Path(b.BatchID, "/results")
+	if err != nil {
+		return usageError{err}
+	}
+	resp, err := c.send(ctx, http.MethodGet, path.With(q), "", nil)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 
+	"troupe/http/address"
 	"troupe/http/answer"
 )
 
@@ -38,7 +39,7 @@ func (e *refusedError) Error() string {
 }
 
 // send sends a request and returns its answer, which is no refusal.
-func (c *client) send(ctx context.Context, method, path, kind string, body io.Reader, headers ...string) (*http.Response, error) {
+func (c *client) send(ctx context.Context, method string, path address.Path, kind string, body io.Reader, headers ...string) (*http.Response, error) {
 	at, err := url.Parse(c.URL)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
 		return nil, usage("--url is %q: want an address such as https://browsers.example.org", c.URL)
@@ -47,7 +48,7 @@ func (c *client) send(ctx context.Context, method, path, kind string, body io.Re
 	if token == "" {
 		return nil, usage("set %s to the token of your account", clientsToken)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.URL, "/")+path, body)
+	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.URL, "/")+path.String(), body)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (c *client) send(ctx context.Context, method, path, kind string, body io.Re
 }
 
 // call sends a request and reads the answer.
-func (c *client) call(ctx context.Context, method, path string, into any) error {
+func (c *client) call(ctx context.Context, method string, path address.Path, into any) error {
 	var body io.Reader
 	if method == http.MethodPost {
 		body = bytes.NewReader([]byte("{}"))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -114,7 +115,25 @@ func run(w *environment, args []string) (code int) {
 	if err != nil {
 		return w.fail(usageError{err})
 	}
+	if err := allNameSomething(line); err != nil {
+		return w.fail(usageError{err})
+	}
 	return w.fail(line.Run())
+}
+
+// allNameSomething finds a list that was given and names nothing, such as --sites ”: its
+// writer wanted a bound, and nothing may mean everything.
+func allNameSomething(line *kong.Context) error {
+	for _, f := range line.Flags() {
+		if !f.Set || f.Target.Kind() != reflect.Slice || f.Target.Type().Elem().Kind() != reflect.String {
+			continue
+		}
+		all := f.Target.Interface().([]string)
+		if len(all) == 0 || slices.ContainsFunc(all, func(s string) bool { return strings.TrimSpace(s) == "" }) {
+			return fmt.Errorf("--%s names nothing: give it a value, or leave it out", f.Name)
+		}
+	}
+	return nil
 }
 
 // fail prints an error and returns the exit code.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"troupe/engine"
 	"troupe/engine/lang"
+	"troupe/http/address"
 	"troupe/http/answer"
 )
 
@@ -27,16 +27,12 @@ type profileCommands struct {
 	Delete profileDelete `cmd:"" help:"Delete a profile with all its versions."`
 }
 
-const profilesPath = "/v1/profiles"
-
-func profilePath(name string) string { return profilesPath + "/" + url.PathEscape(name) }
-
 // allProfiles reads the profiles of the account.
 func (c *client) allProfiles(w *environment) ([]answer.Profile, error) {
 	var all struct {
 		Profiles []answer.Profile `json:"profiles"`
 	}
-	err := c.call(w.ctx, http.MethodGet, profilesPath, &all)
+	err := c.call(w.ctx, http.MethodGet, address.Fixed("/v1/profiles"), &all)
 	return all.Profiles, err
 }
 
@@ -106,7 +102,11 @@ type profileExport struct {
 // Run writes a profile. Whoever has the file is signed in as its owner, so nobody else may
 // read it.
 func (c *profileExport) Run(w *environment) error {
-	resp, err := c.send(w.ctx, http.MethodGet, profilePath(c.Name), "", nil)
+	path, err := address.Profile.Path(c.Name, "")
+	if err != nil {
+		return usage("export a profile: %w", err)
+	}
+	resp, err := c.send(w.ctx, http.MethodGet, path, "", nil)
 	if err != nil {
 		return fmt.Errorf("export a profile: %w", err)
 	}
@@ -155,6 +155,10 @@ type profileImport struct {
 
 // Run stores a storage state.
 func (c *profileImport) Run(w *environment) error {
+	path, err := address.Profile.Path(c.Name, "")
+	if err != nil {
+		return usage("import a profile: %w", err)
+	}
 	state, err := readBounded(c.File, w.stdin, engine.MaxProfile)
 	if err != nil {
 		return usage("read the storage state: %w", err)
@@ -162,7 +166,7 @@ func (c *profileImport) Run(w *environment) error {
 	if !json.Valid(state) {
 		return usage("the storage state %s is no JSON", c.File)
 	}
-	resp, err := c.send(w.ctx, http.MethodPut, profilePath(c.Name), "application/json", bytes.NewReader(state))
+	resp, err := c.send(w.ctx, http.MethodPut, path, "application/json", bytes.NewReader(state))
 	if err != nil {
 		return fmt.Errorf("import a profile: %w", err)
 	}
@@ -188,7 +192,11 @@ func (c *profileDelete) Run(w *environment) error {
 	var gone struct {
 		Name string `json:"name"`
 	}
-	if err := c.call(w.ctx, http.MethodDelete, profilePath(c.Name), &gone); err != nil {
+	path, err := address.Profile.Path(c.Name, "")
+	if err != nil {
+		return usage("delete a profile: %w", err)
+	}
+	if err := c.call(w.ctx, http.MethodDelete, path, &gone); err != nil {
 		return fmt.Errorf("delete a profile: %w", err)
 	}
 	return c.print(w, gone, func(out io.Writer) { fmt.Fprintf(out, "The profile %s is deleted.\n", gone.Name) })

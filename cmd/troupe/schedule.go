@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"time"
 
+	"troupe/http/address"
 	"troupe/http/answer"
 )
 
@@ -52,7 +52,7 @@ func (c *scheduleCreate) Run(w *environment) error {
 	if err != nil {
 		return err
 	}
-	resp, err := c.send(w.ctx, http.MethodPost, "/v1/schedules", "application/json", bytes.NewReader(body))
+	resp, err := c.send(w.ctx, http.MethodPost, address.Fixed("/v1/schedules"), "application/json", bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("create a schedule: %w", err)
 	}
@@ -140,7 +140,7 @@ func (c *scheduleList) Run(w *environment) error {
 	var all struct {
 		Schedules []answer.Schedule `json:"schedules"`
 	}
-	if err := c.call(w.ctx, http.MethodGet, "/v1/schedules", &all); err != nil {
+	if err := c.call(w.ctx, http.MethodGet, address.Fixed("/v1/schedules"), &all); err != nil {
 		return fmt.Errorf("list schedules: %w", err)
 	}
 	return c.print(w, all.Schedules, func(out io.Writer) {
@@ -174,9 +174,13 @@ type oneSchedule struct {
 }
 
 // do sends a request about the schedule and prints it.
-func (c *oneSchedule) do(w *environment, doing, method, action string) error {
+func (c *oneSchedule) do(w *environment, doing, method string, below address.Constant) error {
+	path, err := address.Schedule.Path(c.ID, below)
+	if err != nil {
+		return usage("%s a schedule: %w", doing, err)
+	}
 	var one scheduleOf
-	if err := c.call(w.ctx, method, "/v1/schedules/"+url.PathEscape(c.ID)+action, &one); err != nil {
+	if err := c.call(w.ctx, method, path, &one); err != nil {
 		return fmt.Errorf("%s a schedule: %w", doing, err)
 	}
 	return c.print(w, one.Schedule, func(out io.Writer) { describeSchedule(out, &one.Schedule) })
@@ -211,7 +215,11 @@ func (c *scheduleRemove) Run(w *environment) error {
 	var gone struct {
 		ScheduleID string `json:"scheduleId"`
 	}
-	if err := c.call(w.ctx, http.MethodDelete, "/v1/schedules/"+url.PathEscape(c.ID), &gone); err != nil {
+	path, err := address.Schedule.Path(c.ID, "")
+	if err != nil {
+		return usage("remove a schedule: %w", err)
+	}
+	if err := c.call(w.ctx, http.MethodDelete, path, &gone); err != nil {
 		return fmt.Errorf("remove a schedule: %w", err)
 	}
 	return c.print(w, gone, func(out io.Writer) { fmt.Fprintf(out, "The schedule %s is removed.\n", gone.ScheduleID) })

@@ -98,8 +98,12 @@ func (s Site) Meets(other Site) bool {
 	return s.names(other.host) || other.names(s.host)
 }
 
-// CheckSites finds what is wrong with a list of sites that people wrote.
+// CheckSites finds what is wrong with a list of sites that people wrote; nil is no list. One
+// that names nothing is wrong: its writer wanted a bound, and without one any site is meant.
 func CheckSites(list []string) error {
+	if list != nil && len(list) == 0 {
+		return fmt.Errorf("the list of sites is empty: want 1 to %d sites, such as shop.example.org, or no list for any site", MaxSites)
+	}
 	if len(list) > MaxSites {
 		return fmt.Errorf("there are %d sites: want at most %d", len(list), MaxSites)
 	}

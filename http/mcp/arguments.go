@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"troupe/engine/lang"
+	"troupe/http/address"
 )
 
 // arguments reads the arguments of a tool into a struct. Its error names the argument
@@ -78,6 +79,23 @@ func oneOf(name string, value *string, allowed ...string) error {
 		return wrongArgument("The argument %q must be one of %s, not %q%s", name, strings.Join(allowed, ", "), lang.Short(*value, 60), lang.DidYouMean(*value, allowed))
 	}
 	return nil
+}
+
+// checkID checks an argument that names something of the service.
+func checkID(kind address.Kind, name, id string) error {
+	if err := kind.Check(id); err != nil {
+		return wrongArgument("The argument %q: %v", name, err)
+	}
+	return nil
+}
+
+// pathOf is the path of what an argument names.
+func pathOf(kind address.Kind, name, id string) (address.Path, error) {
+	p, err := kind.Path(id, "")
+	if err != nil {
+		return p, wrongArgument("The argument %q: %v", name, err)
+	}
+	return p, nil
 }
 
 // Bounds of the tokens of an answer.

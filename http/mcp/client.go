@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"troupe/http/address"
 )
 
 // maxAnswer bounds what is read of one answer of the API: a result has at most 16 MiB.
@@ -21,7 +23,7 @@ type client struct {
 	header http.Header // of each request
 }
 
-func (c *client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
+func (c *client) send(ctx context.Context, method string, path address.Path, body any) (*http.Response, error) {
 	var in io.Reader
 	if body != nil {
 		b, err := marshal(body)
@@ -30,7 +32,7 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 		}
 		in = bytes.NewReader(b)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://service"+path, in)
+	req, err := http.NewRequestWithContext(ctx, method, "http://service"+path.String(), in)
 	if err != nil {
 		return nil, fmt.Errorf("make a request: %w", err)
 	}
@@ -48,7 +50,7 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 }
 
 // read sends a request and returns the answer's body.
-func (c *client) read(ctx context.Context, method, path string, body any) ([]byte, error) {
+func (c *client) read(ctx context.Context, method string, path address.Path, body any) ([]byte, error) {
 	res, err := c.send(ctx, method, path, body)
 	if err != nil {
 		return nil, err
@@ -62,7 +64,7 @@ func (c *client) read(ctx context.Context, method, path string, body any) ([]byt
 }
 
 // ask sends a request and reads its answer, a refusal too, into to.
-func (c *client) ask(ctx context.Context, method, path string, body, to any) error {
+func (c *client) ask(ctx context.Context, method string, path address.Path, body, to any) error {
 	b, err := c.read(ctx, method, path, body)
 	if err != nil {
 		return err
@@ -81,7 +83,11 @@ type event struct {
 
 // follow reads the events of a task until take returns false or the stream ends.
 func (c *client) follow(ctx context.Context, task string, take func(event) bool) error {
-	res, err := c.send(ctx, http.MethodGet, "/v1/tasks/"+url.PathEscape(task)+"/events", nil)
+	path, err := address.Task.Path(task, "/events")
+	if err != nil {
+		return fmt.Errorf("follow a task: %w", err)
+	}
+	res, err := c.send(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return err
 	}
@@ -129,6 +135,9 @@ type Remote struct {
 
 // RoundTrip is part of [http.RoundTripper].
 func (r *Remote) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !address.Settled(req.URL.EscapedPath()) { // it could leave what the token is for
+		return nil, fmt.Errorf("send a request to %s: the path %q is not one of the service", r.URL.Redacted(), req.URL.EscapedPath())
+	}
 	out := req.Clone(req.Context())
 	at := *r.URL
 	at.Path, at.RawQuery = strings.TrimSuffix(at.Path, "/")+req.URL.Path, req.URL.RawQuery

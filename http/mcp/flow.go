@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
+
+	"troupe/http/address"
 )
 
 type flowArguments struct {
@@ -42,6 +43,9 @@ func flowTool(ctx context.Context, c *call, raw json.RawMessage) (*reply, error)
 	case "list":
 		return c.listFlows(ctx)
 	}
+	if err := checkID(address.Flow, "name", a.Name); err != nil {
+		return nil, err
+	}
 	action := map[string]any{"run": a.Name}
 	if len(a.With) > 0 && string(a.With) != "null" {
 		action["with"] = a.With
@@ -55,6 +59,10 @@ func flowTool(ctx context.Context, c *call, raw json.RawMessage) (*reply, error)
 
 // save stores the successful steps of a session as a flow.
 func (c *call) save(ctx context.Context, a *flowArguments) (*reply, error) {
+	path, err := pathOf(address.Flow, "name", a.Name)
+	if err != nil {
+		return nil, err
+	}
 	if a.Session == "" || a.Session == newSession {
 		return nil, wrongArgument(`The argument "session" is missing: the session whose actions are saved`)
 	}
@@ -87,7 +95,7 @@ func (c *call) save(ctx context.Context, a *flowArguments) (*reply, error) {
 		Actions  int      `json:"actions"`
 		Warnings []detail `json:"warnings"`
 	}
-	if err := c.client.ask(ctx, http.MethodPut, "/v1/flows/"+url.PathEscape(a.Name), source, &stored); err != nil {
+	if err := c.client.ask(ctx, http.MethodPut, path, source, &stored); err != nil {
 		return nil, err
 	}
 	if !stored.Success {
@@ -133,7 +141,7 @@ func (c *call) listFlows(ctx context.Context) (*reply, error) {
 			Parameters  json.RawMessage `json:"parameters"`
 		} `json:"flows"`
 	}
-	if err := c.client.ask(ctx, http.MethodGet, "/v1/flows", nil, &found); err != nil {
+	if err := c.client.ask(ctx, http.MethodGet, address.Fixed("/v1/flows"), nil, &found); err != nil {
 		return nil, err
 	}
 	if !found.Success {

@@ -8,6 +8,7 @@ import (
 
 	"troupe/engine"
 	"troupe/engine/lang"
+	"troupe/http/address"
 )
 
 // maxHelp bounds how many actions one call explains.
@@ -60,7 +61,7 @@ func validateTool(ctx context.Context, c *call, raw json.RawMessage) (*reply, er
 		Warnings []detail `json:"warnings"`
 		Actions  int      `json:"actions"`
 	}
-	if err := c.client.ask(ctx, http.MethodPost, "/v1/validate", task{Actions: actions, Config: c.policy.config(c.policy.Sites)}, &v); err != nil {
+	if err := c.client.ask(ctx, http.MethodPost, address.Fixed("/v1/validate"), task{Actions: actions, Config: c.policy.config(c.policy.Sites)}, &v); err != nil {
 		return nil, err
 	}
 	r := &reply{failed: !v.Valid}

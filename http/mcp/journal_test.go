@@ -192,7 +192,7 @@ func TestPoliciesOnlyNarrow(t *testing.T) {
 		{"", "", ""}, {"a.test", "", "a.test"}, {"", "a.test", "a.test"},
 		{"*.a.test", "x.a.test b.test", "x.a.test"}, {"a.test", "a.test", "a.test"}, {"a.test", "b.test", "none"}, {"a.test", "*.a.test", "a.test"},
 	} {
-		got, err := narrow(words([]string{c.a}), words([]string{c.b}))
+		got, err := narrow(strings.Fields(c.a), strings.Fields(c.b))
 		text := strings.Join(got, " ")
 		if err != nil {
 			text = "none"

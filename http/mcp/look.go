@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"troupe/engine"
+	"troupe/http/address"
 )
 
 // oneLook is an action of our own at the end of a list.
@@ -144,7 +145,7 @@ func (c *call) show(ctx context.Context, r *reply, kind string, result json.RawM
 	if v.Diff != nil && *v.Diff && !v.Moved {
 		r.same = true // the snapshot before has said where this is
 	} else {
-		r.part("page: ", strings.TrimSpace(pathOf(v.URL)+" "+v.Title), "")
+		r.part("page: ", strings.TrimSpace(afterSite(v.URL)+" "+v.Title), "")
 	}
 	r.address = v.URL
 	switch {
@@ -203,14 +204,14 @@ func ranges(refs []string) string {
 	return strings.Join(out, " ")
 }
 
-// pathOf is an address without its site, where the mark around it says that.
-func pathOf(address string) string {
-	if site := siteOf(address); site != "" {
-		if path, ok := strings.CutPrefix(address, site); ok {
+// afterSite is an address without its site, where the mark around it says that.
+func afterSite(at string) string {
+	if site := siteOf(at); site != "" {
+		if path, ok := strings.CutPrefix(at, site); ok {
 			return path
 		}
 	}
-	return address
+	return at
 }
 
 // maxPicture bounds a picture that is part of an answer, in bytes.
@@ -218,19 +219,23 @@ const maxPicture = 2 << 20
 
 // picture adds a picture of the service to an answer: as it is, or by its address where
 // it is large.
-func (c *call) picture(ctx context.Context, r *reply, address string) {
-	u, err := url.Parse(address)
-	if err != nil || address == "" {
+func (c *call) picture(ctx context.Context, r *reply, shown string) {
+	u, err := url.Parse(shown)
+	if err != nil || shown == "" {
 		return
 	}
-	b, err := c.client.read(ctx, http.MethodGet, "/files/"+path.Base(u.Path), nil)
+	at, err := address.File.Path(path.Base(u.Path), "")
+	if err != nil {
+		return
+	}
+	b, err := c.client.read(ctx, http.MethodGet, at, nil)
 	kind := http.DetectContentType(b)
 	if err != nil || len(b) > maxPicture || !strings.HasPrefix(kind, "image/") {
-		r.links = append(r.links, address)
+		r.links = append(r.links, shown)
 		return
 	}
 	r.pictures = append(r.pictures, &sdk.ImageContent{Data: b, MIMEType: kind})
-	r.fact("picture", address)
+	r.fact("picture", shown)
 }
 
 type lookArguments struct {
@@ -353,6 +358,9 @@ func (a *lookArguments) action() (oneLook, error) {
 
 // lookAtTask waits for the end of a task.
 func (c *call) lookAtTask(ctx context.Context, a *lookArguments) (*reply, error) {
+	if err := checkID(address.Task, "task", a.Task); err != nil {
+		return nil, err
+	}
 	held, end := context.WithTimeout(ctx, c.cfg.Hold)
 	defer end()
 	o, err := c.poll(held, a.Task, 0)

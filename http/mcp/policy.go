@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode"
 
 	"troupe/engine/lang"
 )
@@ -29,11 +30,17 @@ type Policy struct {
 
 // ParsePolicy reads a policy: its sites, and what else is allowed.
 func ParsePolicy(sites, allow []string) (p Policy, err error) {
-	p.Sites = words(sites)
+	if p.Sites, err = words(sites); err != nil {
+		return p, fmt.Errorf("the sites: %w, such as shop.example.org, or leave them out for any site", err)
+	}
 	if err := lang.CheckSites(p.Sites); err != nil {
 		return p, err
 	}
-	for _, a := range words(allow) {
+	allowed, err := words(allow)
+	if err != nil {
+		return p, fmt.Errorf("what is allowed: %w, downloads or uploads, or leave it out for neither", err)
+	}
+	for _, a := range allowed {
 		switch a {
 		case "downloads":
 			p.Downloads = true
@@ -54,12 +61,17 @@ func policyOf(h http.Header) (Policy, error) {
 	return p, nil
 }
 
-// words splits lists with commas or spaces between their words.
-func words(lists []string) (all []string) {
+// words splits lists with commas or spaces between their words. A list that has none is an
+// error: whoever gave it wanted to say something.
+func words(lists []string) (all []string, err error) {
 	for _, l := range lists {
-		all = append(all, strings.FieldsFunc(l, func(r rune) bool { return r == ',' || r == ' ' })...)
+		of := strings.FieldsFunc(l, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+		if len(of) == 0 {
+			return nil, fmt.Errorf("%q names nothing: want at least one", lang.Short(l, 60))
+		}
+		all = append(all, of...)
 	}
-	return all
+	return all, nil
 }
 
 // errNoSite says that two lists of sites have nothing in common.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"troupe/http/address"
 )
 
 type runArguments struct {
@@ -134,6 +136,9 @@ func sessionOf(session string) map[string]any {
 // entry reads what is kept of a session, and which sites its pages may be from.
 func (c *call) entry(ctx context.Context, session string, actions int) (kept Kept, sites []string, no *reply, err error) {
 	if session != "" && session != newSession {
+		if err := checkID(address.Session, "session", session); err != nil {
+			return kept, nil, nil, err
+		}
 		if kept, err = c.cfg.Journal.Load(ctx, c.account, session); err != nil {
 			return kept, nil, nil, fmt.Errorf("read what is known of the session: %w", err)
 		}

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"troupe/engine/lang"
+	"troupe/http/address"
 )
 
 type sessionArguments struct {
@@ -41,6 +41,9 @@ func sessionTool(ctx context.Context, c *call, raw json.RawMessage) (*reply, err
 	case "list":
 		return c.listSessions(ctx)
 	case "close":
+		if err := checkID(address.Session, "id", a.ID); err != nil {
+			return nil, err
+		}
 		o, err := c.play(ctx, task{Session: map[string]any{"id": a.ID, "close": true}})
 		if err != nil {
 			return nil, err
@@ -59,7 +62,11 @@ func sessionTool(ctx context.Context, c *call, raw json.RawMessage) (*reply, err
 		outcome
 		Cancelled bool `json:"cancelled"`
 	}
-	if err := c.client.ask(ctx, http.MethodDelete, "/v1/tasks/"+url.PathEscape(a.ID), nil, &ended); err != nil {
+	path, err := pathOf(address.Task, "id", a.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.client.ask(ctx, http.MethodDelete, path, nil, &ended); err != nil {
 		return nil, err
 	}
 	r := &reply{task: a.ID, failed: !ended.Success}
@@ -78,13 +85,8 @@ func sessionTool(ctx context.Context, c *call, raw json.RawMessage) (*reply, err
 
 // open opens a session, and notes which sites its pages may be from.
 func (c *call) open(ctx context.Context, a *sessionArguments) (*reply, error) {
-	if len(a.Sites) > lang.MaxSites {
-		return nil, wrongArgument(`The argument "sites" has %d entries: want at most %d`, len(a.Sites), lang.MaxSites)
-	}
-	for _, s := range a.Sites {
-		if _, err := lang.ParseSite(s); err != nil {
-			return nil, wrongArgument(`The argument "sites": %v`, err)
-		}
+	if err := lang.CheckSites(a.Sites); err != nil {
+		return nil, wrongArgument(`The argument "sites": %v`, err)
 	}
 	sites, err := narrow(c.policy.Sites, a.Sites)
 	if err != nil {
@@ -136,7 +138,7 @@ func (c *call) listSessions(ctx context.Context) (*reply, error) {
 			Task    string `json:"taskId"`
 		} `json:"workers"`
 	}
-	if err := c.client.ask(ctx, http.MethodGet, "/v1/workers", nil, &found); err != nil {
+	if err := c.client.ask(ctx, http.MethodGet, address.Fixed("/v1/workers"), nil, &found); err != nil {
 		return nil, err
 	}
 	if !found.Success {

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"troupe/http/address"
 	"troupe/persistence"
 )
 
@@ -44,7 +44,7 @@ func full(ctx context.Context) error {
 var errBadSession = errors.New("no session is called so")
 
 func keyOf(account, session string) (string, error) {
-	if session == "" || len(session) > 100 || strings.ContainsAny(session, "/\x00") {
+	if address.Session.Check(session) != nil {
 		return "", errBadSession
 	}
 	return persistence.ModelSessionPrefix + account + "/" + session, nil

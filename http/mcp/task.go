@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"troupe/engine"
+	"troupe/http/address"
 )
 
 // pollTime is how long one poll waits.
@@ -36,7 +37,7 @@ type task struct {
 func (c *call) play(ctx context.Context, t task) (*outcome, error) {
 	t.Queue = engine.Millis(queueTime)
 	o := &outcome{}
-	return o, c.client.ask(ctx, http.MethodPost, "/v1/", t, o)
+	return o, c.client.ask(ctx, http.MethodPost, address.Fixed("/v1/"), t, o)
 }
 
 // start begins a task that goes on by itself. Where the account's plan has no such
@@ -87,7 +88,7 @@ func (c *call) poll(ctx context.Context, id string, actions int) (*outcome, erro
 			return &outcome{Status: "pending"}, nil
 		}
 		o := &outcome{}
-		path := fmt.Sprintf("/v1/get-result?taskId=%s&wait=%d", url.QueryEscape(id), engine.Millis(wait))
+		path := address.Fixed("/v1/get-result").With(url.Values{"taskId": {id}, "wait": {strconv.FormatInt(engine.Millis(wait), 10)}})
 		err := c.client.ask(ctx, http.MethodGet, path, nil, o)
 		switch {
 		case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -139,7 +140,11 @@ func (c *call) tellProgress(ctx context.Context, r *reply, id string) {
 			Steps []step `json:"steps"`
 		} `json:"task"`
 	}
-	err := c.client.ask(ctx, http.MethodGet, "/v1/tasks/"+url.PathEscape(id), nil, &found)
+	path, err := address.Task.Path(id, "")
+	if err != nil {
+		return
+	}
+	err = c.client.ask(ctx, http.MethodGet, path, nil, &found)
 	if err != nil || !found.Success || len(found.Task.Steps) == 0 {
 		return
 	}
@@ -155,7 +160,11 @@ const cancelTime = 5 * time.Second
 func (c *call) cancel(ctx context.Context, id string) {
 	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer end()
-	if _, err := c.client.read(ctx, http.MethodDelete, "/v1/tasks/"+url.PathEscape(id), nil); err != nil {
+	path, err := address.Task.Path(id, "")
+	if err == nil {
+		_, err = c.client.read(ctx, http.MethodDelete, path, nil)
+	}
+	if err != nil {
 		c.cfg.Log.Warn().Err(err).Str("task", id).Msg("the task of a cancelled call could not be cancelled")
 	}
 }

@@ -18,6 +18,8 @@ export class Refused extends Error {
 
 // ask sends a request and returns the response, whatever its status.
 export async function ask(method, path, { body, signal, headers = {}, as = token() } = {}) {
+  // An identifier in the page's address may come from a link of anybody's: it must not lead elsewhere.
+  if (new URL(path, location.origin).pathname !== path.split("?")[0]) throw new Error("There is nothing with this name. The address of the page is not one of ours.");
   const form = body instanceof FormData;
   const init = { method, signal, cache: "no-store", credentials: "omit", redirect: "error", headers: { ...headers } };
   if (as) init.headers.Authorization = `Bearer ${as}`;
