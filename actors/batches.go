@@ -30,9 +30,10 @@ func (n *Node) batchConfig() batch.Config {
 	p := n.parts
 	return batch.Config{
 		Records: p.records, Queue: batchQueue{n}, Log: p.log,
-		Limits: func() map[engine.Plan]engine.Limits { return *p.limits.Load() },
-		Order:  p.order,
-		NewID:  func() string { return "batch_" + random(8) + "_" + strconv.FormatInt(time.Now().Unix(), 10) },
+		Limits:  func() map[engine.Plan]engine.Limits { return *p.limits.Load() },
+		Account: p.cfg.Account,
+		Order:   p.order,
+		NewID:   func() string { return "batch_" + random(8) + "_" + strconv.FormatInt(time.Now().Unix(), 10) },
 	}
 }
 

@@ -126,7 +126,7 @@ func (u *queue) onTurn(m *turnRead) {
 		drop()
 	case t.cause != "":
 		end(cancelledOutcome(), engine.CodeCancelled)
-	case m.claim.Task == nil && u.node.feeder().Holds(t.q.Batch):
+	case m.claim.Task == nil && u.node.feeder().Holds(t.q.Batch, t.q.Plan):
 		u.giveBack(m.task, t)
 	case !t.q.Expires.IsZero() && !u.node.cfg.Clock.Now().Before(t.q.Expires):
 		end(failedOutcome(engine.CodeExpired, "The task expired before it began"), engine.CodeExpired)

@@ -27,6 +27,14 @@ type Flows interface {
 	FlowNames() []string // for suggestions
 }
 
+// FlowLoader is implemented by [Flows] that want to know how much of them a request reads:
+// a few bytes of it can run flows of many.
+type FlowLoader interface {
+	// Loads is called before the actions of a flow of so many bytes are read, as often as
+	// they are. An error ends the reading.
+	Loads(bytes int) error
+}
+
 // StoredFlow is one version of a flow. It goes to other nodes with the tasks that run
 // it.
 type StoredFlow struct {

@@ -52,6 +52,9 @@ func (d *decoder) lookUpFlow(written, name string, version int) *storedFlow {
 	if r.from == nil {
 		return no("there is no flow %q: no flows are stored here", written)
 	}
+	if r.err != nil { // nothing more is read
+		return no("the flow %q cannot be read", written)
+	}
 	found, err := r.from.Flow(name, version)
 	switch {
 	case errors.Is(err, ErrNoFlow):
@@ -99,6 +102,13 @@ func (d *decoder) enterFlow(n *lang.Node, f *storedFlow, s *Step) (steps []Step,
 	}
 	if r.bytes += len(f.source); r.bytes > maxFlowBytes {
 		d.Fault(n, "the flows of a task have at most %d bytes together, each counted as often as it is run", maxFlowBytes)
+		return nil, false
+	}
+	if l, ok := r.from.(FlowLoader); ok && r.err == nil {
+		r.err = l.Loads(len(f.source))
+	}
+	if r.err != nil {
+		d.Fault(n, "the flow %q cannot be read", f.Reference())
 		return nil, false
 	}
 	tree, invalid := readBody(f.source)

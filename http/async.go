@@ -149,6 +149,11 @@ func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *
 	if p.Refusal != nil {
 		return answer.RefuseBy(p.Refusal)
 	}
+	if m.Wait > 0 && p.Status != api.TaskPending { // it was loaded while nobody knew when
+		if no := s.load(ctx, account.ID); no != nil {
+			return no
+		}
+	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, answer.OfPoll(p))
 	return nil
 }
@@ -169,8 +174,8 @@ func readWait(ctx *fasthttp.RequestCtx) (time.Duration, *lang.Fault) {
 
 // waitFor counts a request that waits, and ends its context when the client goes away.
 func (s *Server) waitFor(ctx *fasthttp.RequestCtx, account persistence.Account, wait time.Duration) (waiting context.Context, leave func(), no *answer.Refusal) {
-	if wait == 0 {
-		return s.base, func() {}, nil
+	if wait == 0 { // what is there is loaded at once
+		return s.base, func() {}, s.load(ctx, account.ID)
 	}
 	out, no := s.waits.Take(account.ID)
 	if no != nil {

@@ -55,6 +55,9 @@ func (s *Server) newBatch(ctx *fasthttp.RequestCtx, account persistence.Account)
 	if err := s.cfg.Ledger.Full(account.ID, s.within(account)); err != nil { // it would have no room for results
 		return answer.RefuseBy(api.RefusalFor(err))
 	}
+	if no := s.hasBatches(account); no != nil { // before anything of the body is read
+		return no
+	}
 	r := &batchReader{s: s, ctx: ctx, account: account}
 	no := r.read()
 	if no == nil && r.count == 0 && r.found == nil && r.template != nil && len(r.faults) == 0 {
@@ -78,6 +81,18 @@ func (s *Server) newBatch(ctx *fasthttp.RequestCtx, account persistence.Account)
 		return no
 	}
 	answer.SendJSON(ctx, fasthttp.StatusAccepted, batchAnswer{true, answer.OfBatch(r.found)})
+	return nil
+}
+
+// hasBatches refuses an account whose plan has none.
+func (s *Server) hasBatches(account persistence.Account) *answer.Refusal {
+	plan := engine.Plan(account.Plan)
+	switch limits, ok := (*s.limits.Load())[plan]; {
+	case !ok:
+		return answer.RefuseBy(api.Refuse(engine.CodePlanRequired, "there is no plan "+api.Quoted(account.Plan)))
+	case limits.QueueTasks <= 0:
+		return answer.RefuseBy(api.Refuse(engine.CodePlanRequired, fmt.Sprintf("plan %s has no queue", plan)))
+	}
 	return nil
 }
 
@@ -106,7 +121,7 @@ func (r *batchReader) read() *answer.Refusal {
 		return no
 	}
 	defer end()
-	items, no := r.head(b.payload, true)
+	items, no := r.head(b, true)
 	if no != nil || r.found != nil || len(r.faults) > 0 {
 		return no
 	}
@@ -121,17 +136,23 @@ func (r *batchReader) read() *answer.Refusal {
 	return nil
 }
 
-// patientReader gives a client time for each part of its body anew.
+// patientReader gives a client time for each line of its body anew. A byte now and then, or
+// empty lines, give it no more: that is not a client whose items take long.
 type patientReader struct {
 	io.Reader
-	conn     net.Conn
-	patience time.Duration
+	conn  net.Conn
+	until time.Time
 }
 
-func (r patientReader) Read(p []byte) (int, error) {
-	_ = r.conn.SetReadDeadline(time.Now().Add(r.patience))
-	return r.Reader.Read(p)
+func (r *patientReader) Read(p []byte) (int, error) {
+	_ = r.conn.SetReadDeadline(r.until)
+	n, err := r.Reader.Read(p)
+	r.until = r.until.Add(time.Duration(n) * time.Second / slowestUpload)
+	return n, err
 }
+
+// streamWeight is what a stream of lines has in memory: a portion, and a line that comes.
+const streamWeight = portionBytes + maxPayload
 
 // readLines reads a stream of lines: the head of the batch, and then its items. What it
 // keeps of it in memory is one portion.
@@ -141,12 +162,20 @@ func (r *batchReader) readLines() *answer.Refusal {
 		return no
 	}
 	defer leave()
+	held := r.s.gate.Weigh(r.account.ID)
+	if err := held.Add(streamWeight); err != nil {
+		return answer.RefuseBy(tooMuch(err))
+	}
+	defer held.Release()
 	from := bodyOf(r.ctx)
 	if from == nil {
 		r.fault(lang.Fault{Message: noHead})
 		return nil
 	}
-	in := bufio.NewReaderSize(patientReader{from, r.ctx.Conn(), r.s.cfg.RequestTimeout}, 64<<10)
+	lines := &patientReader{Reader: from, conn: r.ctx.Conn()}
+	patience := func() { lines.until = time.Now().Add(r.s.cfg.RequestTimeout) }
+	patience()
+	in := bufio.NewReaderSize(lines, 64<<10)
 	if mark, err := in.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
 		_, _ = in.Discard(len(byteOrderMark)) // it is in the buffer
 	}
@@ -164,11 +193,16 @@ func (r *batchReader) readLines() *answer.Refusal {
 		switch {
 		case len(line) == 0: // between lines, or the end
 		case r.template == nil:
-			if _, no := r.head(line, false); no != nil {
+			if no := r.headLine(line); no != nil {
 				return no
 			}
+			patience()
 			if r.found != nil { // what follows is not needed
-				_, _ = io.Copy(io.Discard, in)
+				for err == nil {
+					if line, err = readLine(in, maxPayload); len(line) > 0 {
+						patience()
+					}
+				}
 				return nil
 			}
 			for i := range r.faults {
@@ -178,6 +212,7 @@ func (r *batchReader) readLines() *answer.Refusal {
 			if no := r.item(line, fmt.Sprintf("/items/%d", r.count), at); no != nil {
 				return no
 			}
+			patience()
 		}
 		if err != nil {
 			if r.template == nil && len(r.faults) == 0 {
@@ -231,13 +266,26 @@ func (r *batchReader) fault(f lang.Fault) {
 	}
 }
 
+// headLine is head for the first line of a stream: in its turn, like a request of its size.
+func (r *batchReader) headLine(line []byte) *answer.Refusal {
+	b := &body{payload: line, weight: r.s.gate.Weigh(r.account.ID)}
+	defer b.remove()
+	end, no := r.s.bodies.beginParse(r.ctx, b)
+	if no != nil {
+		return no
+	}
+	defer end()
+	_, no = r.head(b, false)
+	return no
+}
+
 // head reads what is said of all items, and asks for the batch.
-func (r *batchReader) head(b []byte, whole bool) (items *lang.Node, no *answer.Refusal) {
+func (r *batchReader) head(b *body, whole bool) (items *lang.Node, no *answer.Refusal) {
 	key, fault := keyOf(r.ctx)
 	if fault != nil {
 		r.fault(*fault)
 	}
-	n, fault := lang.ReadNode(b)
+	n, fault := lang.ReadNode(b.payload)
 	if fault != nil {
 		r.fault(*fault)
 		return nil, nil
@@ -278,7 +326,9 @@ func (r *batchReader) head(b []byte, whole bool) (items *lang.Node, no *answer.R
 	if len(r.faults) > 0 {
 		return nil, nil
 	}
-	template, err := engine.ParseTemplateFor(task.Raw, flows.Of(r.s.base, r.s.cfg.Flows, r.account.ID), r.s.proxies(r.account))
+	stored, done := r.s.bodies.stored(r.ctx, b, flows.Of(r.s.base, r.s.cfg.Flows, r.account.ID))
+	defer done()
+	template, err := engine.ParseTemplateFor(task.Raw, stored, r.s.proxies(r.account))
 	var invalid *engine.Invalid
 	switch {
 	case errors.As(err, &invalid):

@@ -45,7 +45,7 @@ func (s *Server) batchRoutes() []route {
 	one := batchesPath + "/{batchId}"
 	all := []route{
 		s.tokenRoute("POST", batchesPath, withoutName(s.newBatch)).reading(keyHeader),
-		s.tokenRoute("GET", batchesPath, withoutName(s.listBatches)),
+		s.tokenRoute("GET", batchesPath, s.loading(withoutName(s.listBatches))),
 		s.tokenRoute("GET", one+"/results", s.batchResults),
 		s.tokenRoute("GET", one+"/failed", s.batchItems(api.OrderFailed)),
 		s.tokenRoute("GET", one+"/dropped", s.batchItems(api.OrderDropped)),

@@ -15,9 +15,11 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http/admin"
 	"troupe/http/answer"
+	"troupe/http/gate"
 	"troupe/persistence"
 )
 
@@ -46,7 +48,7 @@ type body struct {
 	files   []engine.Upload
 	folder  string            // of the files; empty when there are none
 	held    *persistence.Hold // room for them
-	weight  *meteredReader    // of the payload
+	weight  *gate.Weight      // of the payload, and of the flows that it runs
 }
 
 // remove deletes the files. It is called once the task has ended.
@@ -55,13 +57,13 @@ func (b *body) remove() {
 		_ = os.RemoveAll(b.folder)
 	}
 	b.held.Release()
-	b.weight.release()
+	b.weight.Release()
 }
 
 // bodyReader reads the bodies of requests.
 type bodyReader struct {
-	all         accountBytes // what open requests have in memory
-	uploads     string       // the folder for files
+	gate        *gate.Gate // of what open requests have in memory
+	uploads     string     // the folder for files
 	ledger      *persistence.Ledger
 	within      func(persistence.Account) persistence.Allowance
 	timeout     time.Duration // for headers and a small body to arrive
@@ -91,11 +93,11 @@ func (rd *bodyReader) readTask(ctx *fasthttp.RequestCtx, a persistence.Account, 
 
 // readJSONBody reads a body that is JSON: whatever else is asked for uses no files, and
 // says it in few words.
-func (rd *bodyReader) readJSONBody(ctx *fasthttp.RequestCtx) (*body, *answer.Refusal) {
+func (rd *bodyReader) readJSONBody(ctx *fasthttp.RequestCtx, account string) (*body, *answer.Refusal) {
 	if _, no := contentOf(ctx, false); no != nil {
-		return nil, no
+		return &body{}, no
 	}
-	return rd.readJSON(ctx, maxJSONBody, "")
+	return rd.readJSON(ctx, maxJSONBody, account)
 }
 
 // contentOf says what a body is by its headers alone: a form if it has a
@@ -144,12 +146,9 @@ func bareBoundary(contentType string) string {
 // boundaryShape is a boundary as RFC 2046 has it.
 var boundaryShape = regexp.MustCompile(`^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$`)
 
-// readJSON reads a body of JSON, which counts for an account; empty: for none.
+// readJSON reads a body of JSON, which counts for an account. The caller removes it.
 func (rd *bodyReader) readJSON(ctx *fasthttp.RequestCtx, most int, account string) (*body, *answer.Refusal) {
-	b := &body{}
-	if account != "" {
-		b.weight = &meteredReader{all: &rd.all, account: account}
-	}
+	b := &body{weight: rd.gate.Weigh(account)}
 	size := ctx.Request.Header.ContentLength()
 	if size > most {
 		return b, tooLarge("The body", most)
@@ -159,7 +158,7 @@ func (rd *bodyReader) readJSON(ctx *fasthttp.RequestCtx, most int, account strin
 		return b, nil
 	}
 	var err error
-	if r = b.weight.of(r); size >= 0 {
+	if r = (&meteredReader{r, b.weight}); size >= 0 {
 		b.payload, err = readAnnounced(r, size)
 	} else {
 		b.payload, err = io.ReadAll(io.LimitReader(r, int64(most)+1))
@@ -177,14 +176,19 @@ func (rd *bodyReader) readJSON(ctx *fasthttp.RequestCtx, most int, account strin
 // beginParse waits for the turn of a large payload, as long as a request may take
 // to arrive. Small ones have no turns.
 func (rd *bodyReader) beginParse(ctx *fasthttp.RequestCtx, b *body) (end func(), no *answer.Refusal) {
-	if len(b.payload) <= engine.SmallBody {
+	return rd.turn(ctx, len(b.payload))
+}
+
+// turn waits for the turn of so many bytes.
+func (rd *bodyReader) turn(ctx *fasthttp.RequestCtx, size int) (end func(), no *answer.Refusal) {
+	if size <= engine.SmallBody {
 		return func() {}, nil
 	}
 	listening, stop := rd.disconnects.track(rd.base, ctx.Conn())
 	defer stop()
 	patient, cancel := context.WithTimeout(listening, rd.timeout)
 	defer cancel()
-	end, err := engine.BeginParse(patient, len(b.payload))
+	end, err := engine.BeginParse(patient, size)
 	switch {
 	case err != nil && listening.Err() != nil:
 		return nil, rd.faults.Refuse(ctx, "parse a request", err)
@@ -193,6 +197,44 @@ func (rd *bodyReader) beginParse(ctx *fasthttp.RequestCtx, b *body) (end func(),
 			"The service already reads as many requests above %d KiB as it can: retry, or send a smaller one", engine.SmallBody>>10))
 	}
 	return end, nil
+}
+
+// stored are the flows of an account for a request with a body. Those that it runs count
+// like the body: their bytes for the account, and together with it for the turn of large
+// requests. The caller calls end when the request was read.
+func (rd *bodyReader) stored(ctx *fasthttp.RequestCtx, b *body, from engine.Flows) (_ engine.Flows, end func()) {
+	if from == nil {
+		return nil, func() {}
+	}
+	l := &weighedFlows{Flows: from, rd: rd, ctx: ctx, body: b, bytes: len(b.payload), end: func() {}}
+	return l, func() { l.end() }
+}
+
+// weighedFlows are flows that count for a request.
+type weighedFlows struct {
+	engine.Flows
+	rd    *bodyReader
+	ctx   *fasthttp.RequestCtx
+	body  *body
+	bytes int
+	turn  bool
+	end   func() // of the turn
+}
+
+// Loads is part of [engine.FlowLoader].
+func (l *weighedFlows) Loads(n int) error {
+	if err := l.body.weight.Add(int64(n)); err != nil {
+		return tooMuch(err)
+	}
+	if l.bytes += n; l.turn || l.bytes <= engine.SmallBody || len(l.body.payload) > engine.SmallBody { // the body has a turn of its own
+		return nil
+	}
+	end, no := l.rd.turn(l.ctx, l.bytes)
+	if no != nil {
+		return api.Refuse(no.Code, no.Error)
+	}
+	l.turn, l.end = true, end
+	return nil
 }
 
 // readAnnounced reads as many bytes as were announced. Memory grows with what
@@ -212,9 +254,8 @@ func readAnnounced(r io.Reader, size int) ([]byte, error) {
 func broken(err error) *answer.Refusal {
 	var timeout interface{ Timeout() bool }
 	switch {
-	case errors.Is(err, errBodies):
-		return answer.RefuseText(engine.CodeTooManyWaiting, fmt.Sprintf(
-			"The account's open requests for tasks have more than %d MiB together: wait until some are answered", maxBodies>>20))
+	case tooMuch(err) != nil:
+		return answer.RefuseBy(tooMuch(err))
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return answer.RefuseText(answer.CodeIncompleteRequest, "The body did not arrive in time")
 	}

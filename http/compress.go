@@ -42,7 +42,7 @@ var compressing = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 // content by a tag.
 func compress(ctx *fasthttp.RequestCtx) {
 	r := &ctx.Response
-	if r.IsBodyStream() || ctx.IsHead() || len(r.Body()) < leastCompressed || !shrinks(r.Header.ContentType()) ||
+	if r.IsBodyStream() || ctx.UserValue(sharedBody{}) != nil || ctx.IsHead() || len(r.Body()) < leastCompressed || !shrinks(r.Header.ContentType()) ||
 		len(r.Header.ContentEncoding()) > 0 || len(r.Header.Peek(fasthttp.HeaderETag)) > 0 || len(r.Header.Peek(fasthttp.HeaderContentRange)) > 0 {
 		return
 	}

@@ -157,12 +157,26 @@ func pretty(raw []byte) string {
 	return b.String()
 }
 
+// openAPIAsset is the OpenAPI document as it is sent.
+var openAPIAsset = sync.OnceValue(func() asset { return newAsset("application/json; charset=utf-8", openAPI()) })
+
 // openapi answers with the OpenAPI document.
 func sendOpenAPI(ctx *fasthttp.RequestCtx) *answer.Refusal {
-	ctx.SetContentType("application/json; charset=utf-8")
 	published(ctx)
-	ctx.SetBody(openAPI())
+	sendPublished(ctx, openAPIAsset())
 	return nil
+}
+
+// sendPublished answers with what is the same for everybody until the next version.
+func sendPublished(ctx *fasthttp.RequestCtx, a asset) {
+	ctx.SetContentType(a.kind)
+	ctx.Response.Header.Add(fasthttp.HeaderVary, fasthttp.HeaderAcceptEncoding)
+	if ctx.Request.Header.HasAcceptEncoding("gzip") {
+		ctx.Response.Header.Set(fasthttp.HeaderContentEncoding, "gzip")
+		sendShared(ctx, a.zipped)
+		return
+	}
+	sendShared(ctx, a.plain)
 }
 
 // published is for what is the same for everybody until the next version.

@@ -92,7 +92,7 @@ func framed(v *docsView) []byte {
 	return b.Bytes()
 }
 
-// docsPages are the pages that somebody has read, in their frames.
+// docsPages are the pages that somebody has read, in their frames, and their pictures.
 var docsPages sync.Map // docsKey: asset
 
 // docsKey names a page as one service shows it.
@@ -134,7 +134,11 @@ func (w website) docs(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
 		}
 		// A drawing that is opened by itself is a document that could run scripts.
 		ctx.Response.Header.Set(fasthttp.HeaderContentSecurityPolicy, "default-src 'none'; sandbox")
-		sendAsset(ctx, newAsset(kindOf(name), b))
+		a, ok := docsPages.Load(docsKey{path: name})
+		if !ok {
+			a, _ = docsPages.LoadOrStore(docsKey{path: name}, newAsset(kindOf(name), b))
+		}
+		sendAsset(ctx, a.(asset))
 	case strings.Contains(string(ctx.Request.Header.Peek(fasthttp.HeaderAccept)), "text/html"):
 		documentPolicy(ctx)
 		ctx.Response.Header.Set(fasthttp.HeaderXContentTypeOptions, "nosniff")

@@ -112,8 +112,10 @@ func (s *Server) beforeBody(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	if no := tooLong(&ctx.Request.Header, path); no != nil || routes[i].method != fasthttp.MethodPost {
 		return no
 	}
-	if path == batchesPath && inLines(&ctx.Request.Header) {
-		return nil
+	if path == batchesPath {
+		if no := s.hasBatches(account); no != nil || inLines(&ctx.Request.Header) {
+			return no
+		}
 	}
 	boundary, no := contentOf(ctx, slices.Contains(formPaths, path))
 	if no != nil || boundary == "" {

@@ -24,9 +24,7 @@ func Routes() (all []Route) {
 
 // Reading is how many bytes of requests for tasks an account has under way.
 func (s *Server) Reading(account string) int64 {
-	s.bodies.all.mu.Lock()
-	defer s.bodies.all.mu.Unlock()
-	return s.bodies.all.by[account]
+	return s.gate.Of(account)
 }
 
 // MaxWaits is how many polls and streams of events an account may have.

@@ -43,8 +43,8 @@ type (
 )
 
 // parse reads a task of an account.
-func (s *Server) parse(account persistence.Account, payload []byte, files []engine.Upload) (*engine.Task, error) {
-	t, err := engine.ParseFor(payload, files, flows.Of(s.base, s.cfg.Flows, account.ID), s.proxies(account))
+func (s *Server) parse(account persistence.Account, payload []byte, files []engine.Upload, stored engine.Flows) (*engine.Task, error) {
+	t, err := engine.ParseFor(payload, files, stored, s.proxies(account))
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,9 @@ func (s *Server) putFlow(ctx *fasthttp.RequestCtx, account persistence.Account, 
 	defer end()
 	token, _ := access.Bearer(ctx)
 	by := persistence.Issuer{Via: persistence.ViaHTTP, Account: account.Name, Token: persistence.DigestOf(token).TokenID(), Request: answer.RequestID(ctx)}
-	stored, err := flows.Put(s.base, s.cfg.Flows, account.ID, name, b.payload, by)
+	runs, done := s.bodies.stored(ctx, b, flows.Of(s.base, s.cfg.Flows, account.ID))
+	defer done()
+	stored, err := flows.PutRunning(s.base, s.cfg.Flows, account.ID, name, b.payload, by, runs)
 	var invalid *engine.Invalid
 	switch {
 	case errors.As(err, &invalid):
@@ -151,7 +153,7 @@ func (s *Server) deleteFlow(ctx *fasthttp.RequestCtx, account persistence.Accoun
 
 // playFor runs a task of an account for the operator, and returns the answer to it.
 func (s *Server) playFor(ctx context.Context, account persistence.Account, task []byte) (json.RawMessage, bool, error) {
-	t, err := s.parse(account, task, nil)
+	t, err := s.parse(account, task, nil, flows.Of(s.base, s.cfg.Flows, account.ID))
 	if err != nil {
 		return nil, false, err
 	}

@@ -39,7 +39,7 @@ func (rd *bodyReader) readForm(ctx *fasthttp.RequestCtx, boundary string, a pers
 	f := newForm(func() (string, error) { return uploadFolder(rd.uploads, id) }, func(err error) *answer.Refusal {
 		return rd.faults.Refuse(ctx, "keep an upload", persistence.Unwritten(err))
 	})
-	f.weight = &meteredReader{all: &rd.all, account: a.ID}
+	f.weight = rd.gate.Weigh(a.ID)
 	size := ctx.Request.Header.ContentLength()
 	if size > maxRequest {
 		return f.body, tooLarge("The request", maxRequest)
@@ -140,7 +140,7 @@ func (f *form) take(part *multipart.Part) *answer.Refusal {
 		return answer.RefuseInvalid(lang.Fault{Message: `There is more than one part "payload": send one`})
 	case name == "payload":
 		f.seen = true
-		b, err := io.ReadAll(io.LimitReader(f.weight.of(part), maxPayload+1))
+		b, err := io.ReadAll(io.LimitReader(&meteredReader{part, f.weight}, maxPayload+1))
 		switch {
 		case err != nil:
 			return f.broken(err)
@@ -235,7 +235,7 @@ func (f *form) broken(err error) *answer.Refusal {
 	switch {
 	case errors.Is(err, persistence.ErrQuota), errors.Is(err, persistence.ErrFull):
 		return answer.RefuseBy(api.RefusalFor(err))
-	case errors.Is(err, errBodies):
+	case tooMuch(err) != nil:
 		return broken(err)
 	case errors.Is(err, errPartHeader):
 		return answer.RefuseText(engine.CodePayloadTooLarge, fmt.Sprintf("The header of a part, or the text before it, is larger than %d KiB", maxPartHeader>>10))

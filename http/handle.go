@@ -30,6 +30,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 			if v := recover(); v != nil {
 				s.cfg.Log.Error().Str("request", answer.RequestID(ctx)).Any("panic", v).
 					Bytes("stack", debug.Stack()).Msg("a request failed")
+				unload(ctx)
 				ctx.Response.ResetBody()
 				s.turnAway(ctx, answer.Refuse(engine.CodeInternal))
 			}
@@ -46,6 +47,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 			s.turnAway(ctx, r)
 		}
 		compress(ctx)
+		s.loaded(ctx)
 	}()
 	if !bodyTaken(ctx) {
 		// The next request on this connection would be read out of the middle

@@ -23,13 +23,18 @@ func (w website) llms(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	if address == "" {
 		address = writtenAddress
 	}
-	var list strings.Builder
-	for _, a := range engine.Summaries() {
-		list.WriteString("- " + a.Name + ": " + strings.ReplaceAll(a.Value, "`", "") + ". " + a.Doc + "\n")
+	key := docsKey{llmsPath, address}
+	a, ok := docsPages.Load(key)
+	if !ok {
+		var list strings.Builder
+		for _, a := range engine.Summaries() {
+			list.WriteString("- " + a.Name + ": " + strings.ReplaceAll(a.Value, "`", "") + ". " + a.Doc + "\n")
+		}
+		text := strings.NewReplacer("ADDRESS", address, "ACTIONS\n", list.String()).Replace(llmsText)
+		a, _ = docsPages.LoadOrStore(key, newAsset(kindOf(".txt"), []byte(text)))
 	}
-	ctx.SetContentType("text/plain; charset=utf-8")
 	published(ctx)
-	ctx.SetBodyString(strings.NewReplacer("ADDRESS", address, "ACTIONS\n", list.String()).Replace(llmsText))
+	sendPublished(ctx, a.(asset))
 	return nil
 }
 

@@ -36,14 +36,16 @@ func (s *Server) mcp(ctx *fasthttp.RequestCtx, account persistence.Account) *ans
 	if _, no := contentOf(ctx, false); no != nil {
 		return no
 	}
-	b, no := s.bodies.readJSON(ctx, maxPayload, "")
+	b, no := s.bodies.readJSON(ctx, maxPayload, account.ID)
 	if no != nil {
+		b.remove()
 		return no
 	}
 	waiting, stop := s.disconnects.track(s.base, ctx.Conn())
 	r, err := http.NewRequestWithContext(mcp.WithRoom(waiting, func() error { return s.cfg.Ledger.Full(account.ID, s.within(account)) }), http.MethodPost, mcpPath, nil)
 	if err != nil {
 		stop()
+		b.remove()
 		return s.faults.Refuse(ctx, "read a message of a model", err)
 	}
 	r.Host, r.RemoteAddr = string(ctx.Host()), ctx.RemoteAddr().String()
@@ -54,6 +56,7 @@ func (s *Server) mcp(ctx *fasthttp.RequestCtx, account persistence.Account) *ans
 	from, id := s.control.ClientText(ctx), answer.RequestID(ctx)
 	s.wg.Go(func() {
 		defer close(w.done)
+		defer b.remove()
 		defer func() {
 			if v := recover(); v != nil {
 				s.cfg.Log.Error().Str("request", id).Any("panic", v).Bytes("stack", debug.Stack()).Msg("a message of a model failed")
@@ -69,7 +72,7 @@ func (s *Server) mcp(ctx *fasthttp.RequestCtx, account persistence.Account) *ans
 			return answer.Refuse(engine.CodeInternal)
 		}
 		w.write(ctx)
-		ctx.SetBody(w.body.Bytes())
+		ctx.Response.SetBodyRaw(w.body.Bytes())
 	case first := <-w.sent:
 		w.write(ctx)
 		ctx.Response.Header.Set("X-Accel-Buffering", "no")
@@ -200,7 +203,7 @@ func (i inner) RoundTrip(r *http.Request) (*http.Response, error) {
 	if stream := ctx.Response.BodyStream(); stream != nil {
 		res.Body = innerBody{stream, ctx}
 	} else {
-		res.Body = io.NopCloser(bytes.NewReader(ctx.Response.Body()))
+		res.Body = innerAnswer{bytes.NewReader(ctx.Response.Body()), ctx}
 	}
 	return res, nil
 }
@@ -217,6 +220,17 @@ func (s *Server) answerInner(ctx *fasthttp.RequestCtx) {
 	if no := s.handlerFor(ctx)(ctx); no != nil {
 		s.turnAway(ctx, no)
 	}
+}
+
+// innerAnswer is the body of an answer that is there. It counts until it is closed.
+type innerAnswer struct {
+	io.Reader
+	ctx *fasthttp.RequestCtx
+}
+
+func (b innerAnswer) Close() error {
+	unload(b.ctx)
+	return nil
 }
 
 // innerBody is the body of an answer that goes on while it is read.

@@ -44,7 +44,8 @@ func (s *Server) callRoute(path string, h callHandler, again repeated) route {
 func (s *Server) once(h callHandler, again repeated) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
 	return func(ctx *fasthttp.RequestCtx, account persistence.Account, name string) *answer.Refusal {
 		key, fault := keyOf(ctx)
-		b, no := s.bodies.readJSONBody(ctx)
+		b, no := s.bodies.readJSONBody(ctx, account.ID)
+		defer b.remove()
 		switch {
 		case no != nil:
 			return no

@@ -147,8 +147,8 @@ func sendAsset(ctx *fasthttp.RequestCtx, a asset) {
 	ctx.SetContentType(a.kind)
 	if ctx.Request.Header.HasAcceptEncoding("gzip") {
 		h.Set(fasthttp.HeaderContentEncoding, "gzip")
-		ctx.SetBody(a.zipped)
+		sendShared(ctx, a.zipped)
 		return
 	}
-	ctx.SetBody(a.plain)
+	sendShared(ctx, a.plain)
 }

@@ -86,6 +86,7 @@ func (s *Server) withAccount(h func(*fasthttp.RequestCtx, persistence.Account, s
 		if no != nil {
 			return no
 		}
+		ctx.SetUserValue(accountKey{}, account.ID)
 		return h(ctx, account, name)
 	}
 }
@@ -132,10 +133,10 @@ func (s *Server) routes() []route {
 		s.tokenRoute("POST", validatePath, withoutName(s.validate)),
 		s.tokenRoute("GET", "/v1/workers", wholeList(s.workers)),
 		s.tokenRoute("GET", "/v1/get-result", withoutName(s.result)),
-		s.tokenRoute("GET", "/v1/tasks", withoutName(s.recent)),
+		s.tokenRoute("GET", "/v1/tasks", s.loading(withoutName(s.recent))),
 		s.credentialRoute("GET", tasksPath+"{taskId}/events", itself, s.streams.Events).reading(live.LastEventHeader),
 		s.callRoute(tasksPath+"{taskId}/retry", byName(s.sendAgain), s.sentAgain),
-		s.tokenRoute("GET", tasksPath+"{taskId}", ofTask(s.recentTask)),
+		s.tokenRoute("GET", tasksPath+"{taskId}", s.loading(ofTask(s.recentTask))),
 		s.tokenRoute("DELETE", tasksPath+"{taskId}", ofTask(s.cancel)),
 		s.credentialRoute("GET", feedPath, func(string) string { return live.AccountObject }, func(ctx *fasthttp.RequestCtx, p *live.Credential, _ string) *answer.Refusal {
 			return s.streams.Feed(ctx, p)
@@ -146,12 +147,12 @@ func (s *Server) routes() []route {
 		s.tokenRoute("GET", linksPath, wholeList(s.authorizer.ListLinks)),
 		s.callRoute(linksPath, withBody(s.authorizer.IssueLink), s.stillAlive(live.Link)),
 		s.tokenRoute("DELETE", linksPath+"/{id}", s.authorizer.Revokes(live.Link)),
-		s.tokenRoute("GET", "/v1/flows", wholeList(s.listFlows)),
-		s.tokenRoute("GET", "/v1/flows/{name}", s.getFlow),
+		s.tokenRoute("GET", "/v1/flows", s.loading(wholeList(s.listFlows))),
+		s.tokenRoute("GET", "/v1/flows/{name}", s.loading(s.getFlow)),
 		s.tokenRoute("PUT", "/v1/flows/{name}", s.putFlow),
 		s.tokenRoute("DELETE", "/v1/flows/{name}", s.deleteFlow),
-		s.tokenRoute("GET", "/v1/profiles", wholeList(s.listProfiles)),
-		s.tokenRoute("GET", "/v1/profiles/{name}", s.getProfile),
+		s.tokenRoute("GET", "/v1/profiles", s.loading(wholeList(s.listProfiles))),
+		s.tokenRoute("GET", "/v1/profiles/{name}", s.loading(s.getProfile)),
 		s.tokenRoute("PUT", "/v1/profiles/{name}", s.putProfile),
 		s.tokenRoute("DELETE", "/v1/profiles/{name}", s.deleteProfile),
 		s.tokenRoute("GET", "/v1/usage", withoutName(s.usage)),

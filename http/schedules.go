@@ -55,13 +55,13 @@ func (s *Server) scheduleRoutes() []route {
 	one := schedulesPath + "/{scheduleId}"
 	all := []route{
 		s.tokenRoute("POST", schedulesPath, withoutName(s.newSchedule)).reading(keyHeader),
-		s.tokenRoute("GET", schedulesPath, wholeList(s.listSchedules)),
+		s.tokenRoute("GET", schedulesPath, s.loadingAlone(wholeList(s.listSchedules))),
 	}
 	for _, c := range []api.ScheduleChange{api.SchedulePause, api.ScheduleResume, api.ScheduleRunNow} {
 		all = append(all, s.callRoute(one+"/"+string(c), byName(s.changesSchedule(c)), asItIs(s.changedSchedule)))
 	}
 	return append(all,
-		s.tokenRoute("GET", one, s.getSchedule),
+		s.tokenRoute("GET", one, s.loading(s.getSchedule)),
 		s.tokenRoute("PUT", one, s.putSchedule),
 		s.tokenRoute("DELETE", one, s.removeSchedule),
 	)
@@ -115,7 +115,9 @@ func (s *Server) writeSchedule(ctx *fasthttp.RequestCtx, account persistence.Acc
 	if id == "" { // a change is the same, however often it is made
 		key, fault = keyOf(ctx)
 	}
-	m, faults, err := readSchedule(b.payload, flows.Of(s.base, s.cfg.Flows, account.ID), s.proxies(account), id)
+	stored, done := s.bodies.stored(ctx, b, flows.Of(s.base, s.cfg.Flows, account.ID))
+	defer done()
+	m, faults, err := readSchedule(b.payload, stored, s.proxies(account), id)
 	if fault != nil {
 		faults = append(faults, *fault)
 	}

@@ -21,6 +21,7 @@ import (
 	"troupe/http/access"
 	"troupe/http/admin"
 	"troupe/http/answer"
+	"troupe/http/gate"
 	"troupe/http/live"
 	"troupe/http/mcp"
 	"troupe/persistence"
@@ -114,6 +115,9 @@ type Config struct {
 	// have any number of connections.
 	Proxies []netip.Prefix
 
+	// Memory bounds what requests and answers have in memory; 128 MiB of one account.
+	Memory gate.Limits
+
 	MaxConns       int           // open connections; 16384
 	MaxConnsPerIP  int           // open connections from one address, or one /64 of IPv6; 0: no limit
 	MaxHeader      int           // bytes of request line and headers; 16 KiB
@@ -139,6 +143,7 @@ type Server struct {
 	profileTurns profileTurns
 
 	waits  *access.AccountLimiter
+	gate   *gate.Gate
 	bodies *bodyReader
 
 	base     context.Context // of every request; ends when the grace is over
@@ -162,6 +167,7 @@ func New(cfg Config) (*Server, error) {
 	def(&cfg.IdleTimeout, 2*time.Minute)
 	def(&cfg.WriteTimeout, time.Minute)
 	def(&cfg.Heartbeat, 15*time.Second)
+	def(&cfg.Memory, gateLimits)
 	if err := emptyFolder(cfg.Uploads); err != nil {
 		return nil, fmt.Errorf("prepare the folder for uploads: %w", err)
 	}
@@ -171,8 +177,9 @@ func New(cfg Config) (*Server, error) {
 	s.limits.Store(&cfg.Limits)
 	s.base, s.abandon = context.WithCancelCause(context.Background())
 	s.faults = answer.Faults{Log: cfg.Log, Base: s.base, Stopping: s.draining.Load}
+	s.gate = gate.New(cfg.Memory)
 	s.bodies = &bodyReader{
-		all: accountBytes{most: maxBodies}, uploads: cfg.Uploads, ledger: cfg.Ledger, within: s.within,
+		gate: s.gate, uploads: cfg.Uploads, ledger: cfg.Ledger, within: s.within,
 		timeout: cfg.RequestTimeout, disconnects: s.disconnects, base: s.base, faults: &s.faults,
 	}
 	s.control = access.NewControl(cfg.Auth, cfg.Proxies, &s.faults)

@@ -12,6 +12,7 @@ import (
 	"troupe/engine"
 	"troupe/http/access"
 	"troupe/http/answer"
+	"troupe/http/flows"
 	"troupe/persistence"
 )
 
@@ -105,7 +106,9 @@ func (s *Server) executeMessage(ctx *fasthttp.RequestCtx, account persistence.Ac
 		return nil, no
 	}
 	defer end()
-	task, err := s.parse(account, b.payload, b.files)
+	stored, done := s.bodies.stored(ctx, b, flows.Of(s.base, s.cfg.Flows, account.ID))
+	defer done()
+	task, err := s.parse(account, b.payload, b.files, stored)
 	var invalid *engine.Invalid
 	switch {
 	case errors.As(err, &invalid) && fault != nil:

@@ -145,7 +145,9 @@ func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account)
 	}
 	defer end()
 	proxies := s.proxies(account)
-	by := client{flows.Of(s.base, s.cfg.Flows, account.ID), *s.limits.Load(), engine.Plan(account.Plan), s.cfg.Isolation, account.Sites, &proxies, items, s.cfg.Unreachable}
+	stored, done := s.bodies.stored(ctx, b, flows.Of(s.base, s.cfg.Flows, account.ID))
+	defer done()
+	by := client{stored, *s.limits.Load(), engine.Plan(account.Plan), s.cfg.Isolation, account.Sites, &proxies, items, s.cfg.Unreachable}
 	v, err := by.validation(b.payload, b.files)
 	if err != nil {
 		return s.faults.Refuse(ctx, "validate a task", err)

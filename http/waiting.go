@@ -1,73 +1,169 @@
 package http
 
 import (
+	"context"
 	"errors"
 	"io"
-	"sync"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors/api"
+	"troupe/engine"
+	"troupe/http/answer"
+	"troupe/http/gate"
+	"troupe/persistence"
 )
 
-// What one account may have in progress at once, so that others have room.
+// maxWaits is how many polls that wait, and streams of the events of single tasks, one
+// account may have at once, so that others have room.
+const maxWaits = 256
+
+// Weights of what is in memory. One account has room for four answers of any size that are
+// made at once, and for many small ones behind each other.
 const (
-	maxWaits  = 256       // polls that wait, and streams of the events of single tasks
-	maxBodies = 128 << 20 // bytes of JSON of tasks' requests that are read, wait or go on
+	maxAccount   = 128 << 20 // bytes of one account
+	maxStrangers = 32 << 20  // of all who show no token
+	maxAll       = 512 << 20 // of everybody
+	// answerWeight is how much room the largest answer takes while it is loaded and encoded.
+	answerWeight = 2 * engine.MaxResult
+	// smallAnswer is how much of an answer that its client does not take counts for nothing:
+	// the connection itself costs as much.
+	smallAnswer = 16 << 10
 )
 
-// accountBytes counts how many bytes each account has in progress.
-type accountBytes struct {
-	most int64
-	mu   sync.Mutex
-	by   map[string]int64
-}
-
-// add takes bytes, if the account has so many left; a negative number gives back.
-func (w *accountBytes) add(account string, n int64) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if n > 0 && w.by[account]+n > w.most {
-		return false
-	}
-	if w.by == nil {
-		w.by = map[string]int64{}
-	}
-	if w.by[account] += n; w.by[account] <= 0 {
-		delete(w.by, account)
-	}
-	return true
-}
-
-// errBodies is the error of a body that its account has no room for.
-var errBodies = errors.New("the account has too many requests under way")
+// gateLimits are the usual limits.
+var gateLimits = gate.Limits{Account: maxAccount, Strangers: maxStrangers, All: maxAll}
 
 // meteredReader is a reader whose bytes count for an account until they are given back.
 type meteredReader struct {
 	io.Reader
-	all     *accountBytes
-	account string
-	n       int64
-}
-
-// of is the reader with its bytes counted; nil counts nothing.
-func (w *meteredReader) of(r io.Reader) io.Reader {
-	if w == nil {
-		return r
-	}
-	w.Reader = r
-	return w
+	weight *gate.Weight
 }
 
 func (w *meteredReader) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
-	if n > 0 && !w.all.add(w.account, int64(n)) {
-		return 0, errBodies
+	if n > 0 {
+		if full := w.weight.Add(int64(n)); full != nil {
+			return 0, full
+		}
 	}
-	w.n += int64(n)
 	return n, err
 }
 
-// release gives back what was read. It may be called again, and without a reader.
-func (w *meteredReader) release() {
-	if w != nil {
-		w.all.add(w.account, -w.n)
-		w.n = 0
+// tooMuch refuses what there is no room for in memory; nil: err is about something else.
+func tooMuch(err error) *api.Refusal {
+	switch {
+	case errors.Is(err, gate.ErrAccount):
+		return api.Refuse(engine.CodeTooManyWaiting, "The account's open requests, and answers that were not taken, have as much memory as an account may have: wait until some are answered")
+	case errors.Is(err, gate.ErrAll):
+		return api.Refuse(engine.CodeTooManyWaiting, "The open requests, and answers that were not taken, have as much memory as the service has for them: retry")
 	}
+	return nil
+}
+
+type (
+	accountKey struct{} // of a request: the account that it is of
+	weightKey  struct{} // of a request: what its answer weighs
+	sharedBody struct{} // of a request: its answer is the same bytes for all
+)
+
+// sendShared answers with bytes that are the same for everybody, and that nothing changes.
+func sendShared(ctx *fasthttp.RequestCtx, b []byte) {
+	ctx.SetUserValue(sharedBody{}, true)
+	ctx.Response.SetBodyRaw(b)
+}
+
+// loading lets a handler load an answer that may be large when there is room for it.
+func (s *Server) loading(h func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
+	return func(ctx *fasthttp.RequestCtx, account persistence.Account, name string) *answer.Refusal {
+		if no := s.load(ctx, account.ID); no != nil {
+			return no
+		}
+		return h(ctx, account, name)
+	}
+}
+
+// loadingAlone is loading for what is made of everything that an account keeps of a kind:
+// the account has one such answer made at a time.
+func (s *Server) loadingAlone(h func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
+	return func(ctx *fasthttp.RequestCtx, account persistence.Account, name string) *answer.Refusal {
+		if no := s.loadWeighing(ctx, account.ID, s.cfg.Memory.Account/2+1); no != nil {
+			return no
+		}
+		return h(ctx, account, name)
+	}
+}
+
+// load waits until an account has room for an answer that may be large, as long as a
+// request may take to arrive.
+func (s *Server) load(ctx *fasthttp.RequestCtx, account string) *answer.Refusal {
+	return s.loadWeighing(ctx, account, answerWeight)
+}
+
+func (s *Server) loadWeighing(ctx *fasthttp.RequestCtx, account string, n int64) *answer.Refusal {
+	listening, stop := s.disconnects.track(s.base, ctx.Conn())
+	defer stop()
+	patient, cancel := context.WithTimeout(listening, s.cfg.RequestTimeout)
+	defer cancel()
+	w := s.gate.Weigh(account)
+	if err := w.Wait(patient, n); err != nil {
+		return answer.RefuseBy(tooMuch(err))
+	}
+	ctx.SetUserValue(weightKey{}, w)
+	return nil
+}
+
+// unload gives back what a request has loaded, or was about to.
+func unload(ctx *fasthttp.RequestCtx) {
+	if w, _ := ctx.UserValue(weightKey{}).(*gate.Weight); w != nil {
+		w.Release()
+	}
+}
+
+// loaded weighs an answer as it is, or gives its room back where it is small.
+func (s *Server) loaded(ctx *fasthttp.RequestCtx) {
+	w, _ := ctx.UserValue(weightKey{}).(*gate.Weight)
+	r := &ctx.Response
+	if r.IsBodyStream() || ctx.UserValue(sharedBody{}) != nil || len(r.Body()) <= smallAnswer || ctx.IsHead() {
+		w.Release()
+		return
+	}
+	body := r.Body()
+	if raw := r.SwapBody(nil); len(raw) == len(body) { // then its buffer is not for the next answer
+		body = raw
+	}
+	if w == nil {
+		account, _ := ctx.UserValue(accountKey{}).(string)
+		w = s.gate.Weigh(account)
+		patient, cancel := context.WithTimeout(s.base, s.cfg.RequestTimeout)
+		err := w.Wait(patient, int64(len(body)))
+		cancel()
+		if err != nil {
+			s.turnAway(ctx, answer.RefuseBy(tooMuch(err)))
+			return
+		}
+	}
+	w.Is(int64(len(body)))
+	r.SetBodyStream(&weighed{rest: body, weight: w}, len(body))
+}
+
+// weighed is an answer that counts until its client has taken it, or is gone.
+type weighed struct {
+	rest   []byte
+	weight *gate.Weight
+}
+
+func (b *weighed) Read(p []byte) (int, error) {
+	if len(b.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+// Close is called when the client is gone, too.
+func (b *weighed) Close() error {
+	b.weight.Release()
+	return nil
 }

@@ -27,6 +27,9 @@ type Config struct {
 	Records *records.Store
 	Queue   Queue
 	Limits  func() map[engine.Plan]engine.Limits
+	// Account finds an account as it is now; [persistence.ErrNotFound]: it is gone. Nil: it
+	// is as when the batch began.
+	Account func(ctx context.Context, id string) (api.Account, error)
 	Order   func() uint64 // grows with each call, also over restarts
 	NewID   func() string
 	Log     zerolog.Logger
@@ -56,7 +59,8 @@ type Batches struct {
 // state is a batch in memory. The mutex of [Batches] guards it.
 type state struct {
 	id, account string
-	plan        engine.Plan
+	plan        engine.Plan // of the account, as it was last looked up
+	looked      time.Time   // when that was
 
 	b        records.Batch
 	rev      uint64           // of its record
@@ -198,14 +202,23 @@ func (m *Batches) find(account, id string) *state {
 }
 
 // Holds reports whether tasks of a batch are not to begin.
-func (m *Batches) Holds(of *api.BatchRef) bool {
+func (m *Batches) Holds(of *api.BatchRef, plan engine.Plan) bool {
 	if m == nil || of == nil {
 		return false
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.all[of.Batch]
-	return s != nil && (s.b.State == api.BatchPaused || s.b.State == api.BatchCancelled)
+	switch {
+	case s == nil:
+		return false
+	case s.b.State == api.BatchPaused, s.b.State == api.BatchCancelled:
+		return true
+	case s.b.State != api.BatchRunning:
+		return false
+	}
+	it := s.live[of.Item]
+	return it != nil && it.Round == of.Round && (s.held == engine.CodePlanRequired || s.plan != plan)
 }
 
 // Drops reports whether items of a batch that have not begun do not begin any more: it is

@@ -139,7 +139,8 @@ func (m *Batches) next(s *state) (did bool, err error) {
 		}
 	}
 	slices.SortFunc(add, func(a, b *item) int { return a.Item - b.Item })
-	more := s.b.State == api.BatchRunning && !s.fed && len(s.live) <= maxAhead-partSize
+	running := s.b.State == api.BatchRunning
+	more := running && !s.fed && len(s.live) <= maxAhead-partSize
 	ended := len(s.live) == 0 && (s.fed && s.b.State == api.BatchRunning || s.b.State == api.BatchCancelled && s.b.Ended.IsZero())
 	m.mu.Unlock()
 	for _, number := range over {
@@ -155,16 +156,67 @@ func (m *Batches) next(s *state) (did bool, err error) {
 		return true, m.settle(s, check)
 	case len(drop) > 0:
 		return true, m.drop(s, drop)
-	case len(add) > 0:
-		return true, m.add(s, add)
 	case len(cancel) > 0:
 		return true, m.cancel(s, cancel)
-	case more:
-		return true, m.part(s)
 	case ended:
 		return true, m.end(s)
+	case !running:
+		return false, nil
+	}
+	if err := m.follow(s); err != nil {
+		return false, err
+	}
+	switch {
+	case len(add) > 0:
+		return true, m.add(s, add)
+	case more:
+		return true, m.part(s)
 	}
 	return false, nil
+}
+
+// follow finds out whether the plan that the account has now lets the batch go on. What it
+// has in the queue under another plan comes back from there: see [Batches.Holds].
+func (m *Batches) follow(s *state) error {
+	m.mu.Lock()
+	plan, due := s.plan, time.Since(s.looked) >= again
+	m.mu.Unlock()
+	if m.cfg.Account != nil && due {
+		a, err := m.cfg.Account(m.ctx, s.account)
+		switch {
+		case errors.Is(err, persistence.ErrNotFound): // whoever removes it ends the batch
+		case err != nil:
+			return fmt.Errorf("find the account of a batch: %w", err)
+		default:
+			plan = a.Plan
+		}
+	}
+	template, err := m.template(s)
+	if err != nil {
+		return err
+	}
+	limits, ok := m.cfg.Limits()[plan]
+	_, lacking := limits.Admit(template.Task)
+	no := !ok || lacking != "" || limits.QueueTasks <= 0
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s.plan = plan; due {
+		s.looked = time.Now()
+	}
+	switch {
+	case no:
+		return heldError(engine.CodePlanRequired)
+	case s.held == engine.CodePlanRequired:
+		s.holdBack("")
+	}
+	return nil
+}
+
+// planOf is the plan of a batch's account, as it was last looked up.
+func (m *Batches) planOf(s *state) engine.Plan {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return s.plan
 }
 
 // part writes down which items go to the queue next.
@@ -172,7 +224,7 @@ func (m *Batches) part(s *state) error {
 	m.mu.Lock()
 	at, revision, round, items := s.at, s.atRev, s.b.Round, s.b.Items
 	m.mu.Unlock()
-	limits := m.cfg.Limits()[s.plan]
+	limits := m.cfg.Limits()[m.planOf(s)]
 	if err := m.cfg.Records.Plain.Full(s.account, persistence.Allowance{Bytes: limits.StorageBytes, Files: limits.StorageFiles}); err != nil {
 		return heldError(api.RefusalFor(err).Code)
 	}
@@ -218,7 +270,7 @@ func (m *Batches) part(s *state) error {
 	} else {
 		p.After.Part++
 		for _, n := range list {
-			x := m.cfg.Queue.Name(&api.Execute{Account: api.Account{ID: s.account, Plan: s.plan}, Task: template.Task})
+			x := m.cfg.Queue.Name(&api.Execute{Account: api.Account{ID: s.account, Plan: m.planOf(s)}, Task: template.Task})
 			p.Tasks = append(p.Tasks, records.BatchTask{Item: n, Round: round, Task: x.TaskID})
 		}
 		if revision, err = disk.PutPart(m.ctx, s.account, s.id, p, revision); err != nil {
@@ -274,7 +326,7 @@ func (m *Batches) add(s *state, items []*item) error {
 		it.back = false
 		m.mu.Unlock()
 		x, err := m.cfg.Queue.Add(m.ctx, &api.Execute{
-			TaskID: it.Task, Account: api.Account{ID: s.account, Plan: s.plan}, Task: template.Task.WithItem(value), Asked: time.Now(), Batch: of, OnDisk: it.onDisk,
+			TaskID: it.Task, Account: api.Account{ID: s.account, Plan: m.planOf(s)}, Task: template.Task.WithItem(value), Asked: time.Now(), Batch: of, OnDisk: it.onDisk,
 		})
 		if err == nil && x.Refusal != nil {
 			err = heldError(x.Refusal.Code)
@@ -328,7 +380,7 @@ func (m *Batches) drop(s *state, items []*item) error {
 // cancel ends the tasks of a cancelled batch.
 func (m *Batches) cancel(s *state, items []*item) error {
 	return records.InParallel(items, func(it *item) error {
-		err := m.cfg.Queue.Cancel(m.ctx, &api.Cancel{TaskID: it.Task, Account: api.Account{ID: s.account, Plan: s.plan}, Cause: api.CauseAsked})
+		err := m.cfg.Queue.Cancel(m.ctx, &api.Cancel{TaskID: it.Task, Account: api.Account{ID: s.account, Plan: m.planOf(s)}, Cause: api.CauseAsked})
 		if err == nil {
 			m.mu.Lock()
 			it.asked = true

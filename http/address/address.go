@@ -112,5 +112,5 @@ func Settled(sent string) bool {
 		}
 	}
 	clean := path.Clean(read)
-	return read == clean || read == clean+"/"
+	return read == clean || clean != "/" && read == clean+"/"
 }

@@ -28,6 +28,10 @@ func (f *Faults) Refuse(ctx *fasthttp.RequestCtx, doing string, err error) *Refu
 		ctx.SetConnectionClose()
 		return Refuse(engine.CodeCancelled) // which reaches nobody
 	}
+	var asked *api.Refusal
+	if errors.As(err, &asked) && (asked.Code == engine.CodeTooManyWaiting || asked.Code == engine.CodeRateLimited) { // nothing has failed: it is too much at once
+		return RefuseBy(asked)
+	}
 	f.Log.Error().Str("request", RequestID(ctx)).Err(err).Msg("failed to " + doing)
 	if no := api.RefusalFor(err); no.Code != engine.CodeInternal {
 		return RefuseBy(no)

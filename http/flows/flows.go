@@ -74,10 +74,15 @@ func (a account) FlowNames() (names []string) {
 // Put checks a flow and stores it as the next version. An [*engine.Invalid] names its
 // faults.
 func Put(ctx context.Context, store *persistence.Flows, id, name string, source []byte, by persistence.Issuer) (*Stored, error) {
+	return PutRunning(ctx, store, id, name, source, by, Of(ctx, store, id))
+}
+
+// PutRunning is [Put] where the flows that the flow runs are counted.
+func PutRunning(ctx context.Context, store *persistence.Flows, id, name string, source []byte, by persistence.Issuer, runs engine.Flows) (*Stored, error) {
 	if !engine.IsFlowName(name) {
 		return nil, ErrBadName
 	}
-	f, err := engine.ParseFlow(name, source, Of(ctx, store, id))
+	f, err := engine.ParseFlow(name, source, runs)
 	if err != nil {
 		return nil, err
 	}

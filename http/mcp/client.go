@@ -65,9 +65,14 @@ func (c *client) read(ctx context.Context, method string, path address.Path, bod
 
 // ask sends a request and reads its answer, a refusal too, into to.
 func (c *client) ask(ctx context.Context, method string, path address.Path, body, to any) error {
-	b, err := c.read(ctx, method, path, body)
+	res, err := c.send(ctx, method, path, body)
 	if err != nil {
 		return err
+	}
+	defer res.Body.Close() // after it was decoded: until then the service counts it
+	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("read the service's answer: %w", err)
 	}
 	if err := json.Unmarshal(b, to); err != nil {
 		return fmt.Errorf("read the service's answer: %w", err)

@@ -86,6 +86,12 @@ func (s *Server) Handle(w http.ResponseWriter, r *http.Request, account, from st
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	if text := bytes.TrimSpace(body); len(text) > 0 && text[0] == '[' {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, manyMessages)
+		return
+	}
 	method, id := head(body)
 	if method == "notifications/cancelled" {
 		s.running.cancel(account, from, id)
@@ -98,6 +104,10 @@ func (s *Server) Handle(w http.ResponseWriter, r *http.Request, account, from st
 	}
 	s.buffers.ServeHTTP(w, r)
 }
+
+// manyMessages answers several messages in one request. The protocol has none since its
+// version of 2025-06-18, and a short request could ask for any number of large answers.
+const manyMessages = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Send one message in each request, not an array of them"}}` + "\n"
 
 // call is one call of a tool.
 type call struct {
@@ -157,8 +167,7 @@ func wrongArgument(format string, args ...any) error {
 	return &argumentError{fmt.Sprintf(format, args...)}
 }
 
-// head is the method of a message and the identifier of the request that it is about;
-// of several messages in one body both are empty.
+// head is the method of a message and the identifier of the request that it is about.
 func head(body []byte) (method, id string) {
 	var n struct {
 		Method string          `json:"method"`
