@@ -77,6 +77,9 @@ func (n *Node) sendAgain(ctx context.Context, m *api.SendAgain) (*api.Started, e
 	if err != nil {
 		return nil, err
 	}
+	if !engine.SitesWithin(task.Bound(), m.Sites) {
+		return refused(api.OutsideOf("the task"))
+	}
 	opts := *task.Queue
 	opts.StartAfter, opts.Key = engine.Moment{}, ""
 	if !opts.ExpiresAfter.At.IsZero() { // that time is the first request's

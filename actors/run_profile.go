@@ -36,37 +36,57 @@ func (p *play) openProfile(ctx context.Context, want *engine.Profile) (out *engi
 	if err != nil {
 		return nil, nil, err
 	}
+	before := w.Newest()
+	if no := outside(x.Task, want.Name, before); no != nil {
+		w.Close()
+		return nil, nil, no
+	}
 	state, err := w.State(ctx)
 	if err != nil {
 		w.Close()
 		return nil, nil, fmt.Errorf("read the task's profile: %w", err)
 	}
+	sites := x.Task.Bound()
+	if len(sites) == 0 { // the task is bound by what it uses
+		sites = before.Sites
+	}
 	keep := func(ctx context.Context, state json.RawMessage) error {
-		_, err := SaveProfile(ctx, w, state, x.TaskID)
+		_, err := SaveProfile(ctx, w, state, x.TaskID, sites)
 		return err
 	}
-	return &engine.ProfileState{State: state, Keep: keep}, w.Close, nil
+	return &engine.ProfileState{State: state, Keep: keep, Sites: before.Sites}, w.Close, nil
 }
 
 func (p *play) readProfile(ctx context.Context, want *engine.Profile) (*engine.ProfileState, error) {
-	state, _, err := p.node.cfg.Profiles.State(ctx, p.run.claim.Execute.Account.ID, want.Name, want.Version)
+	state, version, err := p.node.cfg.Profiles.State(ctx, p.run.claim.Execute.Account.ID, want.Name, want.Version)
 	if errors.Is(err, persistence.ErrNotFound) {
 		return nil, api.Refuse(engine.CodeProfileNotFound, fmt.Sprintf("%q", want.Name))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the task's profile: %w", err)
 	}
-	return &engine.ProfileState{State: state}, nil
+	if no := outside(p.run.claim.Execute.Task, want.Name, version); no != nil {
+		return nil, no
+	}
+	return &engine.ProfileState{State: state, Sites: version.Sites}, nil
+}
+
+// outside refuses a profile that was saved with more sites than the task's token has.
+func outside(t *engine.Task, name string, v persistence.ProfileVersion) error {
+	if v.Version == 0 || engine.SitesWithin(v.Sites, t.Bound()) {
+		return nil
+	}
+	return api.OutsideOf(fmt.Sprintf("the profile %q", name))
 }
 
 // SaveProfile saves a storage state as the next version of a profile, by a task or, with
-// an empty one, by an import.
-func SaveProfile(ctx context.Context, w *persistence.ProfileWriter, state json.RawMessage, task string) (persistence.Profile, error) {
+// an empty one, by an import. Sites are those of its token.
+func SaveProfile(ctx context.Context, w *persistence.ProfileWriter, state json.RawMessage, task string, sites []string) (persistence.Profile, error) {
 	var s engine.StorageState
 	if err := json.Unmarshal(state, &s); err != nil {
 		return persistence.Profile{}, fmt.Errorf("save a profile: %w", err)
 	}
-	v := persistence.ProfileVersion{By: task, Cookies: len(s.Cookies)}
+	v := persistence.ProfileVersion{By: task, Cookies: len(s.Cookies), Sites: sites}
 	for _, o := range s.Origins {
 		v.Origins = append(v.Origins, o.Origin)
 	}

@@ -101,7 +101,7 @@ func TestFlowsOfARequestAreNotAllInMemory(t *testing.T) {
 	var stored FlowList
 	var calls []string
 	for i := range 6 {
-		stored = append(stored, StoredFlow{fmt.Sprint("f", i), 1, []byte(`{"actions":[` + repeated(`{"set":{"a":[`, `]}}`, always("1")) + `]}`)})
+		stored = append(stored, StoredFlow{fmt.Sprint("f", i), 1, []byte(`{"actions":[` + repeated(`{"set":{"a":[`, `]}}`, always("1")) + `]}`), nil})
 		calls = append(calls, fmt.Sprintf(`{"run":"f%d"}`, i))
 	}
 	text := 6 * MaxFlow

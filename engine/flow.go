@@ -41,6 +41,9 @@ type StoredFlow struct {
 	Name    string `json:"name"`
 	Version int    `json:"version"`
 	Source  []byte `json:"source"`
+	// Sites bound the pages of all tasks that run the flow; none: it bounds none. They are
+	// those of the token that stored it.
+	Sites []string `json:"sites,omitempty"`
 }
 
 // FlowList is the flows that came with a task. The newest version of a name is the

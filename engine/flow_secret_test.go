@@ -13,10 +13,10 @@ func TestSecretsOfFlows(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	flows := FlowList{
-		{"inner", 1, []byte(`{"parameters":{"code":{"secret":true,"required":true}},"actions":[{"fill":["#f","${secret:code}"]},{"getValue":"#f"}]}`)},
+		{"inner", 1, []byte(`{"parameters":{"code":{"secret":true,"required":true}},"actions":[{"fill":["#f","${secret:code}"]},{"getValue":"#f"}]}`), nil},
 		// Its parameter has the name of another secret of the account.
 		{"outer", 1, []byte(`{"parameters":{"pin":{"secret":true}},"actions":[{"run":"inner","with":{"code":"${secret:pin}"}},{"fill":["#t","${secret:pass}"]},
-			{"evaluate":"await fetch('/got', {method: 'POST', body: f.value + '|' + t.value})"},{"evaluate":"return saved"}]}`)},
+			{"evaluate":"await fetch('/got', {method: 'POST', body: f.value + '|' + t.value})"},{"evaluate":"return saved"}]}`), nil},
 	}
 	task, err := ParseWith([]byte(`{"config":{"trace":true},"actions":[{"open":"`+v.own+`"},{"run":"outer","with":{"pin":"${secret:pass}"}},{"fill":["#f","${secret:pin}"]},
 		{"evaluate":"await fetch('/got', {method: 'POST', body: f.value})"},{"run":"outer","with":{"pin":"${secret:elsewhere}"},"options":{"timeout":300}}]}`), nil, flows)

@@ -66,12 +66,12 @@ func TestFlowsHaveBoundsInTasks(t *testing.T) {
 		if i < maxFlowDepth {
 			next = fmt.Sprintf(`{"run":"f%d"}`, i+1)
 		}
-		deep = append(deep, StoredFlow{fmt.Sprint("f", i), 1, []byte(`{"actions":[` + next + `]}`)})
+		deep = append(deep, StoredFlow{fmt.Sprint("f", i), 1, []byte(`{"actions":[` + next + `]}`), nil})
 	}
 	wide := FlowList{
-		{"ten", 1, []byte(`{"actions":[` + strings.TrimSuffix(strings.Repeat(`{"wait":1},`, 10), ",") + `]}`)},
-		{"hundred", 1, []byte(`{"actions":[` + strings.TrimSuffix(strings.Repeat(`{"run":"ten"},`, 10), ",") + `]}`)},
-		{"large", 1, []byte(`{"actions":[{"evaluate":"` + strings.Repeat("x", maxFlowBytes/4) + `"}]}`)},
+		{"ten", 1, []byte(`{"actions":[` + strings.TrimSuffix(strings.Repeat(`{"wait":1},`, 10), ",") + `]}`), nil},
+		{"hundred", 1, []byte(`{"actions":[` + strings.TrimSuffix(strings.Repeat(`{"run":"ten"},`, 10), ",") + `]}`), nil},
+		{"large", 1, []byte(`{"actions":[{"evaluate":"` + strings.Repeat("x", maxFlowBytes/4) + `"}]}`), nil},
 	}
 	for _, c := range []struct {
 		actions string
@@ -127,8 +127,8 @@ func TestFlowsShareTheLimitOfSavedValues(t *testing.T) {
 // TestReviewsLookIntoFlows: time, actions and keys of flows count where they run.
 func TestReviewsLookIntoFlows(t *testing.T) {
 	flows := FlowList{
-		{"waits", 1, []byte(`{"parameters":{"n":{}},"actions":[{"forEach":{"range":[1,3],"max":3,"do":[{"wait":1000}]}},{"set":{"x":"${n}"}},{"set":{"y":"${outer}"}}]}`)},
-		{"responds", 1, []byte(`{"actions":[{"waitForResponse":"a"},{"waitForResponse":"b","options":{"timeout":90000}},{"wait":1}]}`)},
+		{"waits", 1, []byte(`{"parameters":{"n":{}},"actions":[{"forEach":{"range":[1,3],"max":3,"do":[{"wait":1000}]}},{"set":{"x":"${n}"}},{"set":{"y":"${outer}"}}]}`), nil},
+		{"responds", 1, []byte(`{"actions":[{"waitForResponse":"a"},{"waitForResponse":"b","options":{"timeout":90000}},{"wait":1}]}`), nil},
 	}
 	for _, c := range []struct {
 		actions string

@@ -170,7 +170,7 @@ func TestParseNulls(t *testing.T) {
 func TestEveryExampleIsValid(t *testing.T) {
 	for name, d := range registry {
 		files := []Upload{{Name: "a.txt"}}
-		if _, err := ParseWith([]byte(`{"actions":[`+d.example+`]}`), files, FlowList{{"sign-in", 1, []byte(`{"parameters":{"user":{},"password":{}},"actions":[{"wait":1}]}`)}}); err != nil {
+		if _, err := ParseWith([]byte(`{"actions":[`+d.example+`]}`), files, FlowList{{"sign-in", 1, []byte(`{"parameters":{"user":{},"password":{}},"actions":[{"wait":1}]}`), nil}}); err != nil {
 			t.Errorf("the example of %s: %v", name, err)
 		}
 	}

@@ -26,6 +26,9 @@ func (p *Profile) Waits() bool { return p != nil && !p.Readonly && !p.Copy }
 // ProfileState is a profile as a task has it.
 type ProfileState struct {
 	State json.RawMessage // nil: it is new
+	// Sites bound the pages of the task, as they did where the state was saved; none: it
+	// was saved without a bound.
+	Sites []string
 	// Keep saves the state after the task; nil: nothing is saved. Why is for the
 	// client.
 	Keep func(ctx context.Context, state json.RawMessage) error

@@ -106,7 +106,7 @@ func readScript(t *testing.T, path string) script {
 			if !ok {
 				t.Fatalf("%s: the name of %s", path, f.Name)
 			}
-			s.flows = append(s.flows, StoredFlow{name, max(1, version), f.Data})
+			s.flows = append(s.flows, StoredFlow{name, max(1, version), f.Data, nil})
 		default:
 			s.pages["/"+f.Name] = f.Data
 		}

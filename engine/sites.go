@@ -48,6 +48,27 @@ func (t *Task) Within(sites []string) *Task {
 // Bound are the sites of [Task.Within]; nil: any.
 func (t *Task) Bound() []string { return t.bound }
 
+// SitesWithin reports whether all that a list of sites allows another one allows, too. None
+// allows any site.
+func SitesWithin(inner, outer []string) bool {
+	if len(outer) == 0 {
+		return true
+	}
+	var of []lang.Site
+	for _, o := range outer {
+		if s, err := lang.ParseSite(o); err == nil {
+			of = append(of, s)
+		}
+	}
+	for _, i := range inner {
+		s, err := lang.ParseSite(i)
+		if err != nil || !slices.ContainsFunc(of, s.Within) {
+			return false
+		}
+	}
+	return len(inner) > 0
+}
+
 // siteRefused is the cause of the end of a task that has tried to go elsewhere.
 type siteRefused struct {
 	address string
@@ -131,7 +152,14 @@ func shortSites(list []string) string { return lang.Short(strings.Join(list, ", 
 func (r *Run) beginSites(ctx context.Context) (bounded context.Context, end func()) {
 	bounded, cancel := context.WithCancelCause(ctx)
 	r.sites = siteBounds{r.tabs, cancel}
-	for _, sites := range [][]string{r.task.bound, r.task.Config.Sites} {
+	lists := [][]string{r.task.bound, r.task.Config.Sites}
+	for _, f := range r.task.flows {
+		lists = append(lists, f.Sites)
+	}
+	if r.env.Profile != nil {
+		lists = append(lists, r.env.Profile.Sites)
+	}
+	for _, sites := range lists {
 		if len(sites) == 0 {
 			continue
 		}

@@ -13,7 +13,6 @@ import (
 	"troupe/engine/lang"
 	"troupe/http/access"
 	"troupe/http/answer"
-	"troupe/http/flows"
 	"troupe/persistence"
 )
 
@@ -198,7 +197,7 @@ func (r *batchReader) head(b *body, whole bool) (items *lang.Node, no *answer.Re
 	if len(r.faults) > 0 {
 		return nil, nil
 	}
-	stored, done := r.s.bodies.stored(r.ctx, b, flows.Of(r.s.base, r.s.cfg.Flows, r.account.ID))
+	stored, done := r.s.stored(r.ctx, b, r.account)
 	defer done()
 	template, err := engine.ParseTemplateFor(task.Raw, stored, r.s.proxies(r.account))
 	var invalid *engine.Invalid
@@ -221,6 +220,9 @@ func (r *batchReader) head(b *body, whole bool) (items *lang.Node, no *answer.Re
 		return nil, no
 	}
 	if x.Found {
+		if no := outside(r.account, "the batch", x.Batch.Sites); no != nil {
+			return nil, no
+		}
 		r.found = x.Batch
 		return nil, nil
 	}

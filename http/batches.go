@@ -46,14 +46,14 @@ func (s *Server) batchRoutes() []route {
 	all := []route{
 		s.tokenRoute("POST", batchesPath, withoutName(s.newBatch)).reading(keyHeader),
 		s.tokenRoute("GET", batchesPath, s.loading(withoutName(s.listBatches))),
-		s.tokenRoute("GET", one+"/results", s.batchResults),
-		s.tokenRoute("GET", one+"/failed", s.batchItems(api.OrderFailed)),
-		s.tokenRoute("GET", one+"/dropped", s.batchItems(api.OrderDropped)),
+		s.tokenRoute("GET", one+"/results", withinSites(s.mayBatch, s.batchResults)),
+		s.tokenRoute("GET", one+"/failed", withinSites(s.mayBatch, s.batchItems(api.OrderFailed))),
+		s.tokenRoute("GET", one+"/dropped", withinSites(s.mayBatch, s.batchItems(api.OrderDropped))),
 	}
 	for _, c := range []api.BatchChange{api.BatchPause, api.BatchResume, api.BatchCancel, api.BatchRetry} {
-		all = append(all, s.callRoute(one+"/"+string(c), byName(s.changesBatch(c)), asItIs(s.changedBatch)))
+		all = append(all, s.callRoute(one+"/"+string(c), byName(withinSites(s.mayBatch, s.changesBatch(c))), asItIs(withinSites(s.mayBatch, s.changedBatch))))
 	}
-	return append(all, s.tokenRoute("GET", one, s.getBatch))
+	return append(all, s.tokenRoute("GET", one, withinSites(s.mayBatch, s.getBatch)))
 }
 
 func noBatch(id string) *answer.Refusal {
@@ -113,9 +113,9 @@ func (s *Server) listBatches(ctx *fasthttp.RequestCtx, account persistence.Accou
 	if no != nil {
 		return no
 	}
-	list := batchList{Success: true, Batches: make([]*answer.Batch, len(l.Batches)), Next: l.Next, Unreadable: l.Unreadable}
-	for i := range l.Batches {
-		list.Batches[i] = answer.OfBatch(&l.Batches[i])
+	list := batchList{Success: true, Batches: []*answer.Batch{}, Next: l.Next, Unreadable: l.Unreadable}
+	for _, b := range within(account, l.Batches, func(b api.Batch) []string { return b.Sites }) {
+		list.Batches = append(list.Batches, answer.OfBatch(&b))
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, list)
 	return nil

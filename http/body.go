@@ -19,6 +19,7 @@ import (
 	"troupe/engine"
 	"troupe/http/admin"
 	"troupe/http/answer"
+	"troupe/http/flows"
 	"troupe/http/gate"
 	"troupe/persistence"
 )
@@ -202,23 +203,34 @@ func (rd *bodyReader) turn(ctx *fasthttp.RequestCtx, size int) (end func(), no *
 // stored are the flows of an account for a request with a body. Those that it runs count
 // like the body: their bytes for the account, and together with it for the turn of large
 // requests. The caller calls end when the request was read.
-func (rd *bodyReader) stored(ctx *fasthttp.RequestCtx, b *body, from engine.Flows) (_ engine.Flows, end func()) {
+func (s *Server) stored(ctx *fasthttp.RequestCtx, b *body, account persistence.Account) (_ engine.Flows, end func()) {
+	from := flows.Of(s.base, s.cfg.Flows, account.ID)
 	if from == nil {
 		return nil, func() {}
 	}
-	l := &weighedFlows{Flows: from, rd: rd, ctx: ctx, body: b, bytes: len(b.payload), end: func() {}}
+	l := &weighedFlows{Flows: from, account: account, rd: s.bodies, ctx: ctx, body: b, bytes: len(b.payload), end: func() {}}
 	return l, func() { l.end() }
 }
 
-// weighedFlows are flows that count for a request.
+// weighedFlows are flows that count for a request, and that its token may use.
 type weighedFlows struct {
 	engine.Flows
-	rd    *bodyReader
-	ctx   *fasthttp.RequestCtx
-	body  *body
-	bytes int
-	turn  bool
-	end   func() // of the turn
+	account persistence.Account
+	rd      *bodyReader
+	ctx     *fasthttp.RequestCtx
+	body    *body
+	bytes   int
+	turn    bool
+	end     func() // of the turn
+}
+
+// Flow is part of [engine.Flows].
+func (l *weighedFlows) Flow(name string, version int) (engine.StoredFlow, error) {
+	f, err := l.Flows.Flow(name, version)
+	if err == nil && !engine.SitesWithin(f.Sites, l.account.Sites) {
+		return f, api.OutsideOf(fmt.Sprintf("the flow %q", name))
+	}
+	return f, err
 }
 
 // Loads is part of [engine.FlowLoader].

@@ -84,9 +84,9 @@ func (s *Server) putFlow(ctx *fasthttp.RequestCtx, account persistence.Account, 
 	defer end()
 	token, _ := access.Bearer(ctx)
 	by := persistence.Issuer{Via: persistence.ViaHTTP, Account: account.Name, Token: persistence.DigestOf(token).TokenID(), Request: answer.RequestID(ctx)}
-	runs, done := s.bodies.stored(ctx, b, flows.Of(s.base, s.cfg.Flows, account.ID))
+	runs, done := s.stored(ctx, b, account)
 	defer done()
-	stored, err := flows.PutRunning(s.base, s.cfg.Flows, account.ID, name, b.payload, by, runs)
+	stored, err := flows.PutRunning(s.base, s.cfg.Flows, account.ID, name, b.payload, by, account.Sites, runs)
 	var invalid *engine.Invalid
 	switch {
 	case errors.As(err, &invalid):
@@ -114,6 +114,9 @@ func (s *Server) getFlow(ctx *fasthttp.RequestCtx, account persistence.Account, 
 	case err != nil:
 		return s.faults.Refuse(ctx, "read a flow", err)
 	}
+	if no := outside(account, "the flow", f.Sites); no != nil {
+		return no
+	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, flowAnswer{true, *f})
 	return nil
 }
@@ -128,7 +131,7 @@ func (s *Server) listFlows(ctx *fasthttp.RequestCtx, account persistence.Account
 	if err != nil {
 		return s.faults.Refuse(ctx, "list flows", err)
 	}
-	answer.SendJSON(ctx, fasthttp.StatusOK, flowList{true, all})
+	answer.SendJSON(ctx, fasthttp.StatusOK, flowList{true, within(account, all, func(f flows.Flow) []string { return f.Sites })})
 	return nil
 }
 

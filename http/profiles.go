@@ -56,7 +56,7 @@ func (s *Server) listProfiles(ctx *fasthttp.RequestCtx, account persistence.Acco
 		return s.faults.Refuse(ctx, "list profiles", err)
 	}
 	list := profileList{true, make([]listedProfile, 0, len(all)), unreadable}
-	for _, p := range all {
+	for _, p := range within(account, all, func(p persistence.Profile) []string { return p.Newest().Sites }) {
 		list.Profiles = append(list.Profiles, listedProfile{answer.OfProfile(p), writers[p.Name]})
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, list)
@@ -73,12 +73,15 @@ func (s *Server) getProfile(ctx *fasthttp.RequestCtx, account persistence.Accoun
 	if versioned && (err != nil || version < 1) || !engine.IsProfileName(name) {
 		return noProfile(reference)
 	}
-	state, _, err := s.cfg.Profiles.State(s.base, account.ID, name, version)
+	state, of, err := s.cfg.Profiles.State(s.base, account.ID, name, version)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):
 		return noProfile(reference)
 	case err != nil:
 		return s.faults.Refuse(ctx, "read a profile", err)
+	}
+	if no := outside(account, "the profile", of.Sites); no != nil {
+		return no
 	}
 	if s.cfg.Secrets != nil {
 		all, err := s.cfg.Secrets(s.base, account.ID)
@@ -127,7 +130,7 @@ func (s *Server) putProfile(ctx *fasthttp.RequestCtx, account persistence.Accoun
 		return s.refuseProfile(ctx, "store a profile", err)
 	}
 	defer w.Close()
-	stored, err := actors.SaveProfile(s.base, w, encoded, "")
+	stored, err := actors.SaveProfile(s.base, w, encoded, "", account.Sites)
 	if err != nil {
 		return s.refuseProfile(ctx, "store a profile", err)
 	}

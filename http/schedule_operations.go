@@ -19,7 +19,7 @@ func scheduleBody(isNew bool) string {
 	paused += `"scheduleId":{"type":"string","minLength":1,"maxLength":128,"pattern":"^[A-Za-z0-9_.:-]+$","description":"The identifier of a new schedule; default: the service gives it one. In a PUT, that of the path: then a schedule is made where there is none with it."},
 "status":{"enum":["active","paused"],"description":"As answered. A new schedule with paused begins no runs; otherwise it changes nothing."},
 "createdAt":` + echo(`{"type":"string"}`) + `,"changedAt":` + echo(`{"type":"string"}`) + `,"next":` + echo(`{"type":"array","items":{"type":"string"}}`) + `,"waiting":` + echo(`{"type":"integer"}`) + `,
-"items":` + echo(`{"type":"integer"}`) + `,"runs":` + echo(`{"type":"array","items":{"type":"object"}}`) + `,`
+"items":` + echo(`{"type":"integer"}`) + `,"sites":` + echo(`{"type":"array","items":{"type":"string"}}`) + `,"runs":` + echo(`{"type":"array","items":{"type":"object"}}`) + `,`
 	return fmt.Sprintf(`{"type":"object","additionalProperties":false,
 "allOf":[{"oneOf":[{"required":["cron"]},{"required":["every"]}]},{"oneOf":[{"required":["task"]},{"required":["batch"]}]}],"properties":{%s
 "name":{"type":"string","minLength":1,"maxLength":%d},

@@ -16,7 +16,6 @@ import (
 	"troupe/engine/lang"
 	"troupe/http/access"
 	"troupe/http/answer"
-	"troupe/http/flows"
 	"troupe/persistence"
 )
 
@@ -58,12 +57,12 @@ func (s *Server) scheduleRoutes() []route {
 		s.tokenRoute("GET", schedulesPath, s.loadingAlone(wholeList(s.listSchedules))),
 	}
 	for _, c := range []api.ScheduleChange{api.SchedulePause, api.ScheduleResume, api.ScheduleRunNow} {
-		all = append(all, s.callRoute(one+"/"+string(c), byName(s.changesSchedule(c)), asItIs(s.changedSchedule)))
+		all = append(all, s.callRoute(one+"/"+string(c), byName(withinSites(s.maySchedule, s.changesSchedule(c))), asItIs(withinSites(s.maySchedule, s.changedSchedule))))
 	}
 	return append(all,
-		s.tokenRoute("GET", one, s.loading(s.getSchedule)),
-		s.tokenRoute("PUT", one, s.putSchedule),
-		s.tokenRoute("DELETE", one, s.removeSchedule),
+		s.tokenRoute("GET", one, withinSites(s.maySchedule, s.loading(s.getSchedule))),
+		s.tokenRoute("PUT", one, withinSites(s.mayWriteSchedule, s.putSchedule)),
+		s.tokenRoute("DELETE", one, withinSites(s.maySchedule, s.removeSchedule)),
 	)
 }
 
@@ -115,7 +114,7 @@ func (s *Server) writeSchedule(ctx *fasthttp.RequestCtx, account persistence.Acc
 	if id == "" { // a change is the same, however often it is made
 		key, fault = keyOf(ctx)
 	}
-	stored, done := s.bodies.stored(ctx, b, flows.Of(s.base, s.cfg.Flows, account.ID))
+	stored, done := s.stored(ctx, b, account)
 	defer done()
 	m, faults, err := readSchedule(b.payload, stored, s.proxies(account), id)
 	if fault != nil {
@@ -141,6 +140,9 @@ func (s *Server) writeSchedule(ctx *fasthttp.RequestCtx, account persistence.Acc
 	if no != nil {
 		return no
 	}
+	if no := outside(account, "the schedule", x.Schedule.Spec.Task.Bound()); no != nil { // an earlier request with the key has made it
+		return no
+	}
 	status := fasthttp.StatusOK
 	if x.Made {
 		status = fasthttp.StatusCreated
@@ -160,7 +162,7 @@ func (s *Server) unreachable(spec *api.ScheduleSpec) []lang.Fault {
 
 // told are the fields of an answer that say how a schedule is. Whoever sends them back does
 // not change them.
-var told = []string{"createdAt", "changedAt", "next", "waiting", "items", "runs"}
+var told = []string{"createdAt", "changedAt", "next", "waiting", "items", "runs", "sites"}
 
 // readScheduleID reads the identifier that a client gives a schedule.
 func readScheduleID(d *lang.Decoder, n *lang.Node, of string) string {
@@ -349,9 +351,9 @@ func (s *Server) listSchedules(ctx *fasthttp.RequestCtx, account persistence.Acc
 	if no != nil {
 		return no
 	}
-	list := scheduleList{Success: true, Schedules: make([]*answer.Schedule, len(l.Schedules)), Unreadable: l.Unreadable}
-	for i := range l.Schedules {
-		list.Schedules[i] = answer.OfSchedule(&l.Schedules[i], false)
+	list := scheduleList{Success: true, Schedules: []*answer.Schedule{}, Unreadable: l.Unreadable}
+	for _, one := range within(account, l.Schedules, func(one api.Schedule) []string { return one.Spec.Task.Bound() }) {
+		list.Schedules = append(list.Schedules, answer.OfSchedule(&one, false))
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, list)
 	return nil

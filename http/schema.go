@@ -2,6 +2,7 @@ package http
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"strings"
 	"time"
@@ -133,6 +134,14 @@ func (r *reflector) object(t reflect.Type) any {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if !f.IsExported() || name == "-" {
+			continue
+		}
+		if f.Anonymous && name == "" { // its fields are those of the whole
+			of := r.object(f.Type).(fields)
+			maps.Copy(properties, of["properties"].(fields))
+			if more, ok := of["required"].([]string); ok {
+				required = append(required, more...)
+			}
 			continue
 		}
 		schema := r.schema(f.Type)

@@ -12,7 +12,6 @@ import (
 	"troupe/engine"
 	"troupe/http/access"
 	"troupe/http/answer"
-	"troupe/http/flows"
 	"troupe/persistence"
 )
 
@@ -106,7 +105,7 @@ func (s *Server) executeMessage(ctx *fasthttp.RequestCtx, account persistence.Ac
 		return nil, no
 	}
 	defer end()
-	stored, done := s.bodies.stored(ctx, b, flows.Of(s.base, s.cfg.Flows, account.ID))
+	stored, done := s.stored(ctx, b, account)
 	defer done()
 	task, err := s.parse(account, b.payload, b.files, stored)
 	var invalid *engine.Invalid

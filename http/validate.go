@@ -12,7 +12,6 @@ import (
 	"troupe/engine"
 	"troupe/engine/lang"
 	"troupe/http/answer"
-	"troupe/http/flows"
 	"troupe/persistence"
 )
 
@@ -145,7 +144,7 @@ func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account)
 	}
 	defer end()
 	proxies := s.proxies(account)
-	stored, done := s.bodies.stored(ctx, b, flows.Of(s.base, s.cfg.Flows, account.ID))
+	stored, done := s.stored(ctx, b, account)
 	defer done()
 	by := client{stored, *s.limits.Load(), engine.Plan(account.Plan), s.cfg.Isolation, account.Sites, &proxies, items, s.cfg.Unreachable}
 	v, err := by.validation(b.payload, b.files)

@@ -19,6 +19,8 @@ type Flow struct {
 	Source  []byte    `json:"source"`
 	Created time.Time `json:"created"`
 	By      *Issuer   `json:"by,omitempty"` // that stored it
+	// Sites are those of the token that stored it; none: any.
+	Sites []string `json:"sites,omitempty"`
 	// First is the version that the flow began with, where an earlier flow had the name.
 	First int `json:"first,omitempty"`
 }

@@ -115,6 +115,9 @@ func (w *ProfileWriter) extend(ctx context.Context) error {
 // Version is the version that is there, zero if there is none.
 func (w *ProfileWriter) Version() int { return w.profile.Newest().Version }
 
+// Newest is the version that is there, zero if there is none.
+func (w *ProfileWriter) Newest() ProfileVersion { return w.profile.Newest() }
+
 // State is the state that is there, nil if there is none.
 func (w *ProfileWriter) State(ctx context.Context) ([]byte, error) {
 	if w.revision == 0 {

@@ -37,6 +37,8 @@ type ProfileVersion struct {
 	By      string    `json:"by,omitempty"` // the task that saved it; empty: it was imported
 	Cookies int       `json:"cookies"`
 	Origins []string  `json:"origins,omitempty"`
+	// Sites are those of the token that saved it, itself or by a task; none: any.
+	Sites []string `json:"sites,omitempty"`
 }
 
 // Newest is the newest version.

@@ -132,6 +132,8 @@ type Batch struct {
 	Failures []BatchFailure `json:"Failures"`
 	Held     engine.Code    `json:"Held"`  // why no more items begin now; empty: they do
 	Round    int            `json:"Round"` // how often failed items were sent again
+	// Sites are those of the token that made it; none: any.
+	Sites []string `json:"Sites,omitempty"`
 }
 
 // BatchFailure is a code that items failed with, and one of them.

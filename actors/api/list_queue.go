@@ -51,6 +51,8 @@ func (*ListQueue) reply(*QueueListed) {}
 type SendAgain struct {
 	TaskID  string  `json:"TaskID"`
 	Account Account `json:"Account"`
+	// Sites are those of the token that asks; none: any. The task has to be bound to them.
+	Sites []string `json:"Sites,omitempty"`
 }
 
 func (*SendAgain) reply(*Started) {}

@@ -57,6 +57,7 @@ var refusals = map[engine.Code]struct {
 	engine.CodeQueueFull:           {"The queue of the account is full", full},
 	engine.CodeQueueUnavailable:    {"The task cannot be queued here: send it without `queue`", 0},
 	engine.CodeNoticesUnavailable:  {"Nothing sends notices here: send the task without `notify`", 0},
+	engine.CodeSiteNotAllowed:      {"The token may not use this", 0},
 	engine.CodeNotFound:            {"There is nothing to see", 0},
 	engine.CodeTaskNotFound:        {"Task not found", 0},
 	engine.CodeProfileBusy:         {"Another task uses the profile", soon},
@@ -113,6 +114,11 @@ func RefusalFor(err error) *Refusal {
 		return Refuse(engine.CodeNoQuorum, "")
 	}
 	return Refuse(engine.CodeInternal, "")
+}
+
+// OutsideOf refuses a token that is bound to sites what carries another bound, or none.
+func OutsideOf(what string) *Refusal {
+	return Refuse(engine.CodeSiteNotAllowed, "the token is bound to sites, and "+what+" is not bound to the same or to fewer")
 }
 
 // Quoted quotes an identifier for an error text, shortened.

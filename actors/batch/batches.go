@@ -66,7 +66,9 @@ type state struct {
 	rev      uint64           // of its record
 	tasks    map[string]*item // those of [Batches]
 	template *engine.Template // nil until it is needed
-	loaded   chan struct{}    // closed when what follows is known
+	sites    []string         // of its task, once they were read
+	read     bool
+	loaded   chan struct{} // closed when what follows is known
 	at       records.BatchAt
 	atRev    uint64        // of the record of it
 	live     map[int]*item // given to the queue, or about to be

@@ -3,6 +3,7 @@ package batch
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"slices"
@@ -103,11 +104,23 @@ func result(ctx context.Context, disk *records.Store, account, task string) (*ap
 	return p, nil
 }
 
+// bound are the sites that the batch's tasks are bound to. The mutex is held.
+func (s *state) bound() []string {
+	if !s.read {
+		var of struct {
+			Sites []string `json:"sites"`
+		}
+		_ = json.Unmarshal(s.b.Task, &of) // what cannot be read begins no task
+		s.sites, s.read = of.Sites, true
+	}
+	return s.sites
+}
+
 func (s *state) info(now time.Time) *api.Batch {
 	failed := s.failures()
 	b := &api.Batch{
 		ID: s.id, Name: s.b.Name, State: s.b.State, Created: s.b.Created, Ended: s.b.Ended, Items: s.b.Items, Round: s.b.Round,
-		Running: s.running, Done: s.ended - failed, Failed: failed, Rate: s.rate.perMinute(now),
+		Sites: s.bound(), Running: s.running, Done: s.ended - failed, Failed: failed, Rate: s.rate.perMinute(now),
 	}
 	rest := s.b.Items - s.ended - s.running
 	switch {

@@ -28,6 +28,7 @@ type Batch struct {
 	Held     engine.Code    `json:"held,omitempty"`     // why no more items begin now
 	Retries  int            `json:"retries,omitempty"`  // how often failed items were sent again
 	Failures []BatchFailure `json:"failures,omitempty"`
+	Sites    []string       `json:"sites,omitempty"` // of the token that made it; missing: any
 }
 
 // BatchFailure is a code that items of a batch failed with, and an example.
@@ -66,7 +67,7 @@ func OfBatch(b *api.Batch) *Batch {
 	a := &Batch{
 		BatchID: b.ID, Name: b.Name, Status: b.State, Created: timeText(b.Created), Ended: timeText(b.Ended), Expires: timeText(b.Expires),
 		Items: b.Items, Waiting: b.Waiting, Running: b.Running, Complete: b.Done, Failed: b.Failed, Dropped: b.Dropped,
-		Rate: float64(int(b.Rate*10)) / 10, TimeLeft: engine.Millis(b.Left), Held: b.Held, Retries: b.Round,
+		Rate: float64(int(b.Rate*10)) / 10, TimeLeft: engine.Millis(b.Left), Held: b.Held, Retries: b.Round, Sites: b.Sites,
 	}
 	for _, f := range b.Failures {
 		one := BatchFailure{Code: f.Code, Count: f.Count}

@@ -80,7 +80,11 @@ func (r *Refusal) Send(ctx *fasthttp.RequestCtx) {
 	if row.Status == fasthttp.StatusUnauthorized {
 		ctx.Response.Header.Set(fasthttp.HeaderWWWAuthenticate, "Bearer")
 	}
-	SendJSON(ctx, row.Status, r)
+	status := row.Status
+	if r.Code == engine.CodeSiteNotAllowed { // of a task it is a result, and of a request a refusal
+		status = fasthttp.StatusForbidden
+	}
+	SendJSON(ctx, status, r)
 }
 
 // SendJSON writes v as the answer. Text goes out as it is: browsers never

@@ -26,7 +26,8 @@ type Schedule struct {
 	Items      int                 `json:"items,omitempty"`   // of the batch
 	Task       json.RawMessage     `json:"task,omitempty"`
 	Batch      *ScheduleBatch      `json:"batch,omitempty"`
-	Runs       []ScheduleRun       `json:"runs,omitempty"` // the last ones, the newest first
+	Runs       []ScheduleRun       `json:"runs,omitempty"`  // the last ones, the newest first
+	Sites      []string            `json:"sites,omitempty"` // of the token that wrote it; missing: any
 }
 
 // ScheduleBatch is the batch that each run of a schedule is.
@@ -61,7 +62,7 @@ func OfSchedule(s *api.Schedule, whole bool) *Schedule {
 	a := &Schedule{
 		ScheduleID: s.ID, Name: s.Spec.Name, Status: "active", Cron: s.Spec.Cron, Every: engine.Millis(s.Spec.Every), TimeZone: s.Spec.Zone,
 		Missed: s.Spec.Missed, Overlap: s.Spec.Overlap, Jitter: engine.Millis(s.Spec.Jitter), Created: timeText(s.Created), Changed: timeText(s.Changed),
-		Next: []string{}, Waiting: s.Waiting,
+		Next: []string{}, Waiting: s.Waiting, Sites: s.Spec.Task.Bound(),
 	}
 	if s.Paused {
 		a.Status = "paused"

@@ -19,6 +19,7 @@ type Flow struct {
 	Versions    []int               `json:"versions,omitempty"` // that are kept; only of the newest one
 	Created     time.Time           `json:"createdAt"`
 	StoredBy    *persistence.Issuer `json:"storedBy,omitempty"`
+	Sites       []string            `json:"sites,omitempty"` // of the token that stored it; missing: any
 	Description string              `json:"description,omitempty"`
 	Parameters  json.RawMessage     `json:"parameters"`
 	Result      json.RawMessage     `json:"result,omitempty"`
@@ -59,7 +60,7 @@ func (a account) Flow(name string, version int) (engine.StoredFlow, error) {
 	if errors.Is(err, persistence.ErrNotFound) {
 		err = engine.ErrNoFlow
 	}
-	return engine.StoredFlow{Name: found.Name, Version: found.Version, Source: found.Source}, err
+	return engine.StoredFlow{Name: found.Name, Version: found.Version, Source: found.Source, Sites: found.Sites}, err
 }
 
 // FlowNames is part of [engine.Flows].
@@ -74,11 +75,12 @@ func (a account) FlowNames() (names []string) {
 // Put checks a flow and stores it as the next version. An [*engine.Invalid] names its
 // faults.
 func Put(ctx context.Context, store *persistence.Flows, id, name string, source []byte, by persistence.Issuer) (*Stored, error) {
-	return PutRunning(ctx, store, id, name, source, by, Of(ctx, store, id))
+	return PutRunning(ctx, store, id, name, source, by, nil, Of(ctx, store, id))
 }
 
-// PutRunning is [Put] where the flows that the flow runs are counted.
-func PutRunning(ctx context.Context, store *persistence.Flows, id, name string, source []byte, by persistence.Issuer, runs engine.Flows) (*Stored, error) {
+// PutRunning is [Put] for a token with sites, or with none, and where the flows that the
+// flow runs are found as for the token.
+func PutRunning(ctx context.Context, store *persistence.Flows, id, name string, source []byte, by persistence.Issuer, sites []string, runs engine.Flows) (*Stored, error) {
 	if !engine.IsFlowName(name) {
 		return nil, ErrBadName
 	}
@@ -86,7 +88,7 @@ func PutRunning(ctx context.Context, store *persistence.Flows, id, name string, 
 	if err != nil {
 		return nil, err
 	}
-	stored, err := store.Put(ctx, id, persistence.Flow{Name: name, Source: source, By: &by})
+	stored, err := store.Put(ctx, id, persistence.Flow{Name: name, Source: source, By: &by, Sites: sites})
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +139,7 @@ func shown(p persistence.Flow) (*Flow, error) {
 	if err := json.Unmarshal(p.Source, f); err != nil {
 		return nil, fmt.Errorf("read the flow %q: %w", p.Name, err)
 	}
-	f.Name, f.Version, f.Created, f.StoredBy, f.Versions = p.Name, p.Version, p.Created, p.By, nil
+	f.Name, f.Version, f.Created, f.StoredBy, f.Sites, f.Versions = p.Name, p.Version, p.Created, p.By, p.Sites, nil
 	if len(f.Parameters) == 0 || string(f.Parameters) == "null" {
 		f.Parameters = json.RawMessage("{}")
 	}
