@@ -48,6 +48,7 @@ var written = map[string]string{
 	"actors/records.Schedules.PutRun":    "schedule-run",
 	"actors/records.Schedules.PutState":  "schedule-state",
 	"actors/records.Queue.Encode":        "queued",
+	"actors/records.changes.counted":     "task ended",
 	"actors/records.changes.record":      "task ended",
 	"actors/records.changes.value":       "dead",
 	"actors/records.Ending.encode":       "outcome",

@@ -128,6 +128,12 @@ func (s *ValueStore) Change(ctx context.Context, it Item) (*ValueChange, error) 
 	return &ValueChange{Change: Change{Write: w}, of: s, account: it.Account, before: before, file: file}, nil
 }
 
+// Counted is a change of a record of an account that is no value, and that was not counted
+// before.
+func (s *ValueStore) Counted(account string, w Write) *ValueChange {
+	return &ValueChange{Change: Change{Write: w}, of: s, account: account}
+}
+
 // Removal prepares to delete a value.
 func (s *ValueStore) Removal(ctx context.Context, key string) (*ValueChange, error) {
 	before, err := s.store.Get(ctx, key)

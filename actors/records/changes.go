@@ -33,6 +33,16 @@ func (w *changes) record(key string, expires time.Time, v any, known persistence
 	w.all = append(w.all, persistence.Change{Write: persistence.Write{Key: key, Value: b, Expires: expires, Known: known, Durable: durable}})
 }
 
+// counted adds the writing of a record that stays in an account's room until it expires.
+func (w *changes) counted(s *persistence.ValueStore, account, key string, expires time.Time, v any, known persistence.Known, durable bool) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		w.fail(fmt.Errorf("write %s: %w", key, err))
+		return
+	}
+	w.add(s.Counted(account, persistence.Write{Key: key, Value: b, Expires: expires, Known: known, Durable: durable}), nil)
+}
+
 // value adds the writing of a value, bytes that of an encoded one.
 func (w *changes) value(ctx context.Context, s *persistence.ValueStore, it persistence.Item, v any) {
 	var err error

@@ -88,7 +88,7 @@ func (e *Ending) ends(ctx context.Context, r *Store, w *changes, t Task, entry E
 			Key: DeadPrefix + t.Account + "/" + t.Queue.Listed, Account: t.Account, Expires: t.Expires(), Known: persistence.Absent,
 		}, Dead{entry, *q})
 	}
-	w.record(EndedPrefix+t.Account+"/"+t.Queue.Listed, t.Expires(), entry, persistence.Absent, false)
+	w.counted(r.Plain, t.Account, EndedPrefix+t.Account+"/"+t.Queue.Listed, t.Expires(), entry, persistence.Absent, false)
 	if e.First && q != nil && q.small {
 		w.all = append(w.all, persistence.Change{Write: persistence.Write{Key: t.Queue.Key, Known: persistence.Present}, Delete: true})
 	} else {
@@ -97,7 +97,7 @@ func (e *Ending) ends(ctx context.Context, r *Store, w *changes, t Task, entry E
 	if e.First || !e.Begun {
 		known = persistence.Present
 	}
-	w.record(TaskPrefix+t.ID, t.storedUntil(), t, known, true)
+	w.counted(r.Plain, t.Account, TaskPrefix+t.ID, t.storedUntil(), t, known, true)
 }
 
 // End writes how a task of the queue ended.
