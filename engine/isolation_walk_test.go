@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	isolationTasks   = flag.Int("isolation-tasks", 120, "how many tasks TestRandomMarks plays; make soak plays 2000")
+	isolationTasks   = flag.Int("isolation-tasks", 60, "how many tasks TestRandomMarks plays; make soak plays 2000")
 	isolationWorkers = flag.Int("isolation-workers", 4, "how many workers TestRandomMarks has; one for each 100 tasks at most")
 )
 
