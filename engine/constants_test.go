@@ -136,7 +136,8 @@ func TestLargeValuesAreMaskedInPlace(t *testing.T) {
 		if strings.Contains(string(out), "hunter2") || len(out) < 1<<20 {
 			t.Errorf("%s: a secret is left", name)
 		}
-		if most := int64(3 * len(in)); grown > most {
+		// What it gives may be longer, and a buffer that grows is there twice for a moment.
+		if most := int64(4 * len(in)); grown > most {
 			t.Errorf("%s: masking %d MiB takes %d MiB", name, len(in)>>20, grown>>20)
 		}
 	}

@@ -70,7 +70,7 @@ func TestProfileCommands(t *testing.T) {
 	profile("", exitUsage, "no such file")("import", "copied", filepath.Join(dir, "none"))
 	profile("{", exitUsage, "is no JSON")("import", "copied", "-")
 	profile(`{"cookies":[{}]}`, exitFailed, "/cookies/0")("import", "copied", "-")
-	profile(state, exitFailed, "want the name of a profile")("import", "a b", "-")
+	profile(state, exitUsage, "is not the name of a profile")("import", "a b", "-")
 	if left, err := filepath.Glob(filepath.Join(dir, ".profile-*")); err != nil || len(left) > 0 {
 		t.Errorf("%v %v", left, err)
 	}
