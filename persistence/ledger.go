@@ -36,7 +36,7 @@ type Ledger struct {
 	ids map[string]ledgerEntry // files at rest
 
 	records   map[string]recordsKept // by account
-	parents   map[string]string      // whose those are that others belong to, by prefix and identifier
+	parents   map[string]string      // accounts of the records that others belong to, by prefix and identifier
 	meanwhile recordCounts           // what changes while records are counted; nil: they are not
 	doubts    chan struct{}          // see Doubts
 

@@ -140,7 +140,7 @@ func (l *Ledger) CountRecords(ctx context.Context, s Store) error {
 	}
 	l.meanwhile = recordCounts{}
 	l.mu.Unlock()
-	w := recordWalk{store: s, counts: recordCounts{}, owners: map[string]string{}}
+	w := recordWalk{store: s, counts: recordCounts{}, parents: map[string]string{}}
 	err := w.all(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,7 +154,7 @@ func (l *Ledger) CountRecords(ctx context.Context, s Store) error {
 			l.change(account, Kept{Bytes: -bytes})
 		}
 	}
-	l.records, l.parents = map[string]recordsKept{}, w.parents()
+	l.records, l.parents = map[string]recordsKept{}, w.parents
 	for account, kept := range w.counts {
 		for minute, bytes := range kept {
 			l.record(account, bytes, minute)
@@ -170,20 +170,9 @@ func (l *Ledger) CountRecords(ctx context.Context, s Store) error {
 
 // recordWalk goes through the records that count.
 type recordWalk struct {
-	store  Store
-	counts recordCounts
-	owners map[string]string // of records that others belong to, by prefix and identifier
-}
-
-// parents are the owners that are known for good: what is read of a task is no longer needed.
-func (w *recordWalk) parents() map[string]string {
-	kept := map[string]string{}
-	for id, account := range w.owners {
-		if k, _, _ := owned.Of(id); k.By == owned.Key {
-			kept[id] = account
-		}
-	}
-	return kept
+	store   Store
+	counts  recordCounts
+	parents map[string]string // as in the ledger
 }
 
 // all goes through all kinds: those that others belong to first.
@@ -209,25 +198,14 @@ func (w *recordWalk) kind(ctx context.Context, k owned.Kind) error {
 		}
 		for _, r := range page {
 			after = r.Key
-			rest := strings.TrimPrefix(r.Key, k.Prefix)
-			part, id, _ := strings.Cut(rest, "/")
-			account := part
-			switch k.By {
-			case owned.Value:
-				if account, err = w.ownerIn(ctx, r.Key); err != nil {
-					return err
-				}
-				id = rest
-			case owned.Parent:
-				account = w.owners[k.Of+part]
+			account, err := w.owner(ctx, k, r.Key)
+			if err != nil {
+				return err
 			}
-			if account == "" {
-				continue
+			if _, id, ok := strings.Cut(strings.TrimPrefix(r.Key, k.Prefix), "/"); ok && k.By == owned.Key && isParent(k.Prefix) {
+				w.parents[k.Prefix+id] = account
 			}
-			if isParent(k.Prefix) {
-				w.owners[k.Prefix+id] = account
-			}
-			if k.Apart == "" {
+			if account != "" && k.Apart == "" {
 				w.counts.add(account, int64(len(r.Key)+r.Size), minuteOf(r.Expires))
 			}
 		}
@@ -237,7 +215,23 @@ func (w *recordWalk) kind(ctx context.Context, k owned.Kind) error {
 	}
 }
 
-// ownerIn reads whose a record is.
+// owner is the account of a record; empty: it is not known.
+func (w *recordWalk) owner(ctx context.Context, k owned.Kind, key string) (string, error) {
+	part, _, _ := strings.Cut(strings.TrimPrefix(key, k.Prefix), "/")
+	switch k.By {
+	case owned.Key:
+		return part, nil
+	case owned.Value:
+		return w.ownerIn(ctx, key)
+	}
+	// There are few batches and schedules, and any number of tasks: those are read again.
+	if of, _, _ := owned.Of(k.Of); of.By == owned.Value {
+		return w.ownerIn(ctx, k.Of+part)
+	}
+	return w.parents[k.Of+part], nil
+}
+
+// ownerIn reads the account of a record in it.
 func (w *recordWalk) ownerIn(ctx context.Context, key string) (string, error) {
 	r, err := w.store.Get(ctx, key)
 	if errors.Is(err, ErrNotFound) {

@@ -23,34 +23,35 @@ func (w *changes) fail(err error) {
 	}
 }
 
-// record adds the writing of a record.
-func (w *changes) record(key string, expires time.Time, v any, known persistence.Known, durable bool) {
+// encode writes a value in JSON.
+func (w *changes) encode(key string, v any) ([]byte, bool) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		w.fail(fmt.Errorf("write %s: %w", key, err))
-		return
 	}
-	w.all = append(w.all, persistence.Change{Write: persistence.Write{Key: key, Value: b, Expires: expires, Known: known, Durable: durable}})
+	return b, err == nil
+}
+
+// record adds the writing of a record.
+func (w *changes) record(key string, expires time.Time, v any, known persistence.Known, durable bool) {
+	if b, ok := w.encode(key, v); ok {
+		w.all = append(w.all, persistence.Change{Write: persistence.Write{Key: key, Value: b, Expires: expires, Known: known, Durable: durable}})
+	}
 }
 
 // counted adds the writing of a record that stays in an account's room until it expires.
 func (w *changes) counted(s *persistence.ValueStore, account, key string, expires time.Time, v any, known persistence.Known, durable bool) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		w.fail(fmt.Errorf("write %s: %w", key, err))
-		return
+	if b, ok := w.encode(key, v); ok {
+		w.add(s.Counted(account, persistence.Write{Key: key, Value: b, Expires: expires, Known: known, Durable: durable}), nil)
 	}
-	w.add(s.Counted(account, persistence.Write{Key: key, Value: b, Expires: expires, Known: known, Durable: durable}), nil)
 }
 
 // value adds the writing of a value, bytes that of an encoded one.
 func (w *changes) value(ctx context.Context, s *persistence.ValueStore, it persistence.Item, v any) {
-	var err error
-	if it.Value, err = json.Marshal(v); err != nil {
-		w.fail(fmt.Errorf("write %s: %w", it.Key, err))
-		return
+	if b, ok := w.encode(it.Key, v); ok {
+		it.Value = b
+		w.bytes(ctx, s, it)
 	}
-	w.bytes(ctx, s, it)
 }
 
 func (w *changes) bytes(ctx context.Context, s *persistence.ValueStore, it persistence.Item) {

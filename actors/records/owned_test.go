@@ -11,6 +11,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/records"
+	"troupe/engine"
 	"troupe/persistence"
 )
 
@@ -100,6 +101,10 @@ func TestRecordsOfAccountsCount(t *testing.T) {
 				t.Fatalf("step %d (%d): %s keeps %d bytes, and %d are counted", i, what, a, want, got)
 			}
 		}
+	}
+	ended := records.Task{ID: "task-ada", Account: "ada", Status: api.TaskComplete, Started: time.Now(), Ended: time.Now()}
+	if err := r.EndTask(ctx, ended, nil, &engine.Outcome{End: engine.EndCompleted}, ""); err != nil {
+		t.Fatal(err)
 	}
 	restarted := persistence.NewLedger(0, nil)
 	for _, now := range []*persistence.Ledger{restarted, l} {

@@ -48,8 +48,8 @@ func (in *inspection) hasNoLog(home string) bool {
 	return filepath.Dir(home) == groupsDir && strings.HasPrefix(name, streamGroup) && is("_meta_") && !is(name)
 }
 
-// isAnother reports whether the log of a stream's group was made after the marks: they tell of
-// the one before.
+// isAnother reports whether the log of a stream's group is newer than the marks, which describe
+// an earlier log.
 func (in *inspection) isAnother(home string) bool {
 	if filepath.Dir(home) != groupsDir || !strings.HasPrefix(filepath.Base(home), streamGroup) {
 		return false

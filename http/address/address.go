@@ -18,7 +18,7 @@ import (
 // Path is a path of the API, with a query where it has one. Only this package makes them.
 type Path struct{ path, query string }
 
-// Constant is a text that stands in the code, and is nothing that anybody has given.
+// Constant is a text from the code, never from a request, a file or a command line.
 type Constant string
 
 // Fixed is a path without an identifier.

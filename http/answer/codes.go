@@ -106,7 +106,7 @@ var table = []CodeInfo{
 	{engine.CodeInvalidValue, 200, false, 0, "The value does not fit"},
 	{engine.CodeAssertionFailed, 200, false, 0, "The assertion failed"},
 	{engine.CodeStepLimit, 200, false, 0, "The blocks of the task have done as much as one task may"},
-	{engine.CodeSiteNotAllowed, 200, false, 0, "The task may not go to this site: config.sites does not name it"},
+	{engine.CodeSiteNotAllowed, 200, false, 0, "The task may not go to this site: config.sites does not name it. With the status 403, the sites of the token do not allow the request"},
 	{engine.CodeEgressQuota, 200, false, 0, "The task has sent and received as many bytes as the operator allows"},
 }
 

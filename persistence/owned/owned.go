@@ -1,6 +1,6 @@
-// Package owned is the register of whose each record is, and of what bounds it. Who names a
-// prefix of keys registers it beside it. So what the records of an account take on the disk
-// can be counted, and no kind is forgotten.
+// Package owned is the register of the owners of records. Each package registers the prefixes
+// of the keys that it writes, with how to find the account of a record, or with another bound.
+// So the bytes of an account's records can be counted, and no kind is forgotten.
 package owned
 
 import (
@@ -20,7 +20,7 @@ type Kind struct {
 	Apart string
 }
 
-// By says how to find whose a record is.
+// By says how to find the account of a record.
 type By int
 
 // The ways.
@@ -32,7 +32,7 @@ const (
 )
 
 var (
-	mu    sync.Mutex
+	mu    sync.RWMutex
 	kinds = map[string]Kind{}
 )
 
@@ -63,13 +63,12 @@ func Kinds() []Kind {
 	return all
 }
 
-// Of finds the kind of a key, and the part of the key behind the prefix that says whose the
-// record is.
+// Of finds the kind of a key, and the part behind the prefix.
 func Of(key string) (k Kind, part string, ok bool) {
 	word, rest, _ := strings.Cut(key, "/")
-	mu.Lock()
+	mu.RLock()
 	k, ok = kinds[word+"/"]
-	mu.Unlock()
+	mu.RUnlock()
 	part, _, _ = strings.Cut(rest, "/")
 	return k, part, ok
 }
