@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	nethttp "net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -132,6 +134,31 @@ func TestUnreadAnswersCount(t *testing.T) {
 	eventually(t, "the room is given back", func() bool { return e.Reading("acc1") == 0 })
 	if status, text := call(t, e, "GET", "/v1/flows/f", "good", ""); status != 200 {
 		t.Errorf("afterwards: %d %s", status, text)
+	}
+}
+
+// TestWhatWasCarriedOutIsAnswered: a task that was played is answered, however much its account
+// has not taken. The next one is refused before it is played.
+func TestWhatWasCarriedOutIsAnswered(t *testing.T) {
+	beside(t)
+	var played atomic.Int64
+	e := openServer(t, &fakeActors{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
+		played.Add(1)
+		x := done(m)
+		x.Outcome.Data = json.RawMessage(`"` + strings.Repeat("x", 4<<20) + `"`)
+		return x, nil
+	}}, small(gate.Limits{Account: 10 << 20, Strangers: 1 << 20, All: 64 << 20}))
+	for range 3 { // the third one is beyond the limit, and knows that when it has run
+		c := e.dial(t, nil)
+		_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
+		fmt.Fprintf(c, "POST /v1/ HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(task), task)
+		line, err := bufio.NewReader(io.LimitReader(c, 16)).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) || !strings.HasPrefix(line, "HTTP/1.1 200") {
+			t.Fatalf("%q, %v", line, err)
+		}
+	}
+	if !tooMany(t, e, "POST", "/v1/", "good", "application/json", task) || played.Load() != 3 {
+		t.Errorf("%d tasks were played, and a fourth one was not refused before", played.Load())
 	}
 }
 

@@ -135,16 +135,24 @@ func (s *Server) loaded(ctx *fasthttp.RequestCtx) {
 	if w == nil {
 		account, _ := ctx.UserValue(accountKey{}).(string)
 		w = s.gate.Weigh(account)
-		patient, cancel := context.WithTimeout(s.base, s.cfg.RequestTimeout)
-		err := w.Wait(patient, int64(len(body)))
-		cancel()
-		if err != nil {
-			s.turnAway(ctx, answer.RefuseBy(tooMuch(err)))
-			return
+		if repeatable(ctx) {
+			patient, cancel := context.WithTimeout(s.base, s.cfg.RequestTimeout)
+			err := w.Wait(patient, int64(len(body)))
+			cancel()
+			if err != nil {
+				s.turnAway(ctx, answer.RefuseBy(tooMuch(err)))
+				return
+			}
 		}
 	}
 	w.Is(int64(len(body)))
 	r.SetBodyStream(&weighed{rest: body, weight: w}, len(body))
+}
+
+// repeatable reports whether a request does no more when it is sent again. The answer to any
+// other says what was done: it counts, but is not refused. The next request of the account is.
+func repeatable(ctx *fasthttp.RequestCtx) bool {
+	return ctx.IsGet() || ctx.IsHead() || len(ctx.Request.Header.Peek(keyHeader)) > 0
 }
 
 // weighed is an answer that counts until its client has taken it, or is gone.
