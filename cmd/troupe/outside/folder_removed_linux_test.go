@@ -14,14 +14,14 @@ import (
 	"troupe/testkit/wait"
 )
 
-// killBrowsers kills what runs with a browser's folder below a folder.
+// killBrowsers kills what runs with a browser's folder below a folder. That may be nothing:
+// a browser whose folder was removed between two tasks is replaced by the service itself.
 func killBrowsers(t *testing.T, below string) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
 	}
-	killed := 0
 	for _, name := range all {
 		text, err := os.ReadFile(name)
 		if err != nil || !strings.Contains(string(text), "--user-data-dir="+below+"/") {
@@ -32,10 +32,6 @@ func killBrowsers(t *testing.T, below string) {
 			t.Fatal(err)
 		}
 		_ = syscall.Kill(pid, syscall.SIGKILL)
-		killed++
-	}
-	if killed == 0 {
-		t.Fatal("no browser runs there")
 	}
 }
 
@@ -94,8 +90,8 @@ func TestTemporaryFolderRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	killBrowsers(t, tmp)
 	wait.Until(t, "the folder that browsers cannot enter is named", func() bool {
+		killBrowsers(t, tmp) // one may have started just before the folder's mode changed
 		status, body := fetch(t, base+"/readyz", "")
 		return status == 503 && strings.Contains(body, tmp)
 	})
