@@ -37,7 +37,7 @@ test: setup ## Run the tests, with real browsers; those that take long are left 
 	@./.ci/setup-tests
 	@$(MAKE) --no-print-directory -k -j3 $(TESTS)
 
-test-all: setup ## Run all tests, with races looked for everywhere: kills, full disks, three nodes, applications from npm
+test-all: setup ## Run all tests, with races looked for: kills, full disks, three nodes, applications from npm
 	@./.ci/setup-tests
 	@TROUPE_TEST_ALL=1 $(MAKE) --no-print-directory -k -j2 $(TESTS) test-plain RACE=-race
 
@@ -45,7 +45,7 @@ test-all: setup ## Run all tests, with races looked for everywhere: kills, full 
 # Those whose browsers work, engine and programs, are beside those that mostly wait, and
 # seldom beside each other. A machine may be several times slower than ours: go's own ten
 # minutes for a package would be too few there. Programs and pages have their races in the
-# other packages. What make lint vets is not vetted here again, and what only debuggers read
+# other packages, and programs in RACED, too. What make lint vets is not vetted here again, and what only debuggers read
 # is not linked (-w).
 TESTS = test-engine test-cluster test-rest test-programs
 TESTED = $(GOTEST) -vet=off -ldflags=-w -p=1 -timeout=60m
@@ -61,7 +61,16 @@ test-rest:
 	$(if $(RACE),$(GOTEST) -vet=off -race -run=TestTransitions ./actors -args -chromium) # all tests: the same rows once more, in real browsers
 
 test-programs:
-	$(TESTED) $(RACE) ./cmd/...
+	$(TESTED) ./cmd/...
+	$(if $(RACE),$(TESTED) -race -run='^($(RACED))$$' ./cmd/troupe/outside)
+
+# The tests of whole programs in which most happens at once. All tests have them with the
+# race detector, too. The other ones would take two to three times as long with it, and
+# find no more.
+empty =
+RACED = $(subst $(empty) $(empty),|,$(strip \
+	TestAgentOutlivesANode TestBatchRun TestChaos TestDrainAndResume TestKilledService TestKills \
+	TestLoad TestQueueOfPagesThroughKills TestSharedBrowsers TestSoak TestStop TestThreeNodes))
 
 # The tests that need.NoRace skips: they compute for long, and nothing in them runs side
 # by side.

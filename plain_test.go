@@ -37,3 +37,35 @@ func TestWhatLooksForNoRacesRuns(t *testing.T) {
 		}
 	}
 }
+
+// TestRacedTestsAreThere: a name that no test has any more would look for no race.
+func TestRacedTestsAreThere(t *testing.T) {
+	b, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := regexp.MustCompile(`(?m)^RACED = .*\\\n((?:\t.*\n)+)`).FindSubmatch(b)
+	if list == nil {
+		t.Fatal("the Makefile has no RACED")
+	}
+	var tests []string
+	for _, s := range sources(t) {
+		if s.pkg != "cmd/troupe/outside" {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				tests = append(tests, f.Name.Name)
+			}
+		}
+	}
+	names := regexp.MustCompile(`\w+`).FindAllString(string(list[1]), -1)
+	if len(names) < 10 {
+		t.Errorf("RACED names %q", names)
+	}
+	for _, name := range names {
+		if !slices.Contains(tests, name) {
+			t.Errorf("RACED names %s, which is no test of cmd/troupe/outside", name)
+		}
+	}
+}
