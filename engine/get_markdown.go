@@ -126,7 +126,7 @@ type piece struct {
 // readFrames puts the frames of other origins into the text around them.
 func (r *Run) readFrames(ctx context.Context, p *page, arg map[string]any) {
 	inner := map[string]any{"part": "all", "links": arg["links"], "images": arg["images"], "tables": arg["tables"], "ms": Millis(grace)}
-	room, count, unread := maxMarkdown-len(p.Text), 0, 0
+	room, count, unread, foreign := maxMarkdown-len(p.Text), 0, 0, 0
 	var fill func(at *browser.PageScript, p *page)
 	fill = func(at *browser.PageScript, p *page) {
 		for _, n := range p.Frames {
@@ -134,7 +134,10 @@ func (r *Run) readFrames(ctx context.Context, p *page, arg map[string]any) {
 			if count++; count <= maxReadFrames && room > 0 && ctx.Err() == nil {
 				inner["room"] = room
 				reply, frame, err := at.CallWithin(ctx, n, "markdown", inner)
-				if err != nil || reply.Code != "" || json.Unmarshal(reply.Value, &q) != nil {
+				if browser.IsForeign(err) {
+					q = page{Text: leftOutFrame}
+					foreign++
+				} else if err != nil || reply.Code != "" || json.Unmarshal(reply.Value, &q) != nil {
 					q = page{}
 					unread++
 				} else {
@@ -149,10 +152,14 @@ func (r *Run) readFrames(ctx context.Context, p *page, arg map[string]any) {
 		}
 	}
 	fill(r.page.at, p)
+	r.leftOut(foreign)
 	if unread > 0 {
 		r.warn("%d %s of another site did not answer, and what they show is not in the text", unread, map[bool]string{true: "frame", false: "frames"}[unread == 1])
 	}
 }
+
+// leftOutFrame stands for a frame whose site is not one of the task's.
+const leftOutFrame = "(A frame is left out: its site is not one of the task's.)"
 
 // spliced puts a text into the place of a mark that stands in a line of its own, with
 // the same start of the line. Without a text the mark's block goes.

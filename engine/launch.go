@@ -19,8 +19,8 @@ func (e *Chromium) Launch(ctx context.Context, worker string) (Instance, error) 
 		}
 		in.door = door
 		if in.egress == nil {
-			in.egress = func(ctx context.Context, url string, limit int64) (string, io.ReadCloser, error) {
-				return fetch(ctx, door.Client(), url, limit)
+			in.egress = func(ctx context.Context, url string, limit int64, may func(string) error) (string, io.ReadCloser, error) {
+				return fetch(ctx, following(door.Client(), may), url, limit)
 			}
 		}
 	}

@@ -130,7 +130,19 @@ func (pt *pointer) hoverSpot(ctx context.Context, s *Step, v lang.Selector) (spo
 	if err == nil && p.Covered != "" {
 		pt.run.warn("%q is covered by %s: the pointer is over that", v.String(), p.Covered)
 	}
+	if err == nil {
+		err = pt.mayGo(ctx, p.Point)
+	}
 	return p, err
+}
+
+// mayGo refuses a point that lies in a frame of a site that is not the task's.
+func (pt *pointer) mayGo(ctx context.Context, p browser.Point) error {
+	t, err := pt.run.tabs.Tab(ctx)
+	if err != nil {
+		return err
+	}
+	return t.Input.PointMayGo(ctx, p)
 }
 
 // moveLikeHand moves the pointer from where it is to a point.

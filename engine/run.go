@@ -321,6 +321,7 @@ func (r *Run) problem(s *Step, err error) *Problem {
 	var p *Problem
 	var value *lang.ValueError
 	var script *browser.ScriptError
+	var foreign *browser.ForeignFrame
 	switch {
 	case errors.As(err, &p):
 		return p
@@ -328,6 +329,8 @@ func (r *Run) problem(s *Step, err error) *Problem {
 		return Problemf(CodeInvalidValue, "%s", value)
 	case errors.As(err, &script):
 		return Problemf(CodeScriptError, "%s", script.Text)
+	case errors.As(err, &foreign):
+		return Problemf(CodeSiteNotAllowed, "The iframe shows %s, which is not one of the task's sites: %s", foreign.Address, r.siteLists())
 	case errors.Is(err, browser.ErrLargeAnswer):
 		return Problemf(CodeInvalidValue, "the result of %s has more than %d bytes, which are the limit", s.def.name, MaxResult)
 	case errors.Is(err, browser.ErrGone):

@@ -245,12 +245,12 @@ func answerOf(t *testing.T, instance func(testing.TB) *instance, body string, wi
 	return got, k
 }
 
-func directFetch(ctx context.Context, url string, limit int64) (string, io.ReadCloser, error) {
+func directFetch(ctx context.Context, url string, limit int64, may func(string) error) (string, io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return "", nil, err
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := following(http.DefaultClient, may).Do(req)
 	if err != nil {
 		return "", nil, err
 	}

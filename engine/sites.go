@@ -76,11 +76,25 @@ type siteRefused struct {
 }
 
 func (e *siteRefused) Error() string {
+	return fmt.Sprintf("A page was to go to %s, which is not one of the task's sites: %s", lang.Short(e.address, 200), spelledLists(e.sites))
+}
+
+func spelledLists(all [][]string) string {
 	var lists []string
-	for _, l := range e.sites {
+	for _, l := range all {
 		lists = append(lists, shortSites(l))
 	}
-	return fmt.Sprintf("A page was to go to %s, which is not one of the task's sites: %s", lang.Short(e.address, 200), strings.Join(lists, "; of these only "))
+	return strings.Join(lists, "; of these only ")
+}
+
+// siteLists are the sites of the task in words.
+func (r *Run) siteLists() string { return spelledLists(r.tabs.Sites.Lists()) }
+
+// leftOut warns of frames that were not read because of their sites.
+func (r *Run) leftOut(frames int) {
+	if frames > 0 {
+		r.warn("%d %s of sites that are not the task's %s left out", frames, Plural(frames, "frame", "frames"), Plural(frames, "was", "were"))
+	}
 }
 
 // siteBounds ends a task that goes where it may not.

@@ -147,6 +147,7 @@ type surveying struct {
 
 	interactive bool
 	frames      int // of other sites that were looked into
+	foreign     int // of sites that are not the task's
 	until       time.Time
 }
 
@@ -189,6 +190,7 @@ func (p *surveying) look(ctx context.Context) error {
 	p.run.refs.gave(p.tab, p.place, p.page.Free)
 	at, rest, place := pc.at, pc.rest, pc.place
 	defer func() { pc.at, pc.rest, pc.place = at, rest, place }()
+	defer func() { p.run.leftOut(p.foreign) }()
 	if p.value.find != nil {
 		return p.findInFrames(ctx, p.page.Foreign, p.place, 0)
 	}
@@ -253,6 +255,11 @@ func (p *surveying) frame(ctx context.Context, f foreignFrame, place []browser.P
 	arg["in"], arg["ms"], arg["of"], arg["at"] = way, Millis(frameSnapshotTime/2), Millis(frameSnapshotTime/2), f.Origin
 	reply, err := pc.follow(ctx, p.tab, "snapshot", arg)
 	in := new(pageTree)
+	if browser.IsForeign(err) {
+		p.foreign++
+		in.Tree = treeNodes{{text: leftOutFrame}}
+		return in, way
+	}
 	if err != nil || reply.Code != "" || readTree(reply.Value, in) != nil {
 		return nil, nil // it is empty, or does not answer
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"regexp"
 	"strconv"
@@ -15,8 +16,9 @@ import (
 )
 
 // Fetcher gets a file by its URL through the outbound rules, up to a number of
-// bytes. It gives the file's name and its bytes.
-type Fetcher func(ctx context.Context, url string, limit int64) (name string, body io.ReadCloser, err error)
+// bytes. It gives the file's name and its bytes. Each address that it is redirected to is
+// asked about before anything is sent there.
+type Fetcher func(ctx context.Context, url string, limit int64, may func(address string) error) (name string, body io.ReadCloser, err error)
 
 // MaxUpload bounds one file, in bytes.
 const MaxUpload = 25 << 20
@@ -149,7 +151,12 @@ func (f source) fetch(ctx context.Context, r *Run) (string, error) {
 		if r.egress == nil {
 			return "", Problemf(CodeNavigationFailed, "%s cannot be fetched: uploads by URL are switched off", r.mask.Text(url).Short(200))
 		}
-		if name, body, err = r.egress(ctx, url, MaxUpload); err != nil {
+		if name, body, err = r.egress(ctx, url, MaxUpload, r.mayFetch); err != nil {
+			var elsewhere *siteRefused
+			if errors.As(err, &elsewhere) {
+				r.sites.refuse(elsewhere.address)
+				return "", ctx.Err()
+			}
 			return "", Problemf(CodeNavigationFailed, "%s could not be fetched: %s", r.mask.Text(url).Short(200), ErrorText(err))
 		}
 	}
@@ -172,6 +179,35 @@ func (f source) fetch(ctx context.Context, r *Run) (string, error) {
 	}
 	return path, nil
 }
+
+// mayFetch refuses addresses of sites that the task may not go to.
+func (r *Run) mayFetch(address string) error {
+	if r.tabs.Sites.Allow(address) {
+		return nil
+	}
+	return &siteRefused{address, r.tabs.Sites.Lists()}
+}
+
+// following is a client that asks about each address that it is redirected to.
+func following(client *http.Client, may func(address string) error) *http.Client {
+	own, check := *client, client.CheckRedirect
+	own.CheckRedirect = func(to *http.Request, via []*http.Request) error {
+		if err := may(to.URL.String()); err != nil {
+			return err
+		}
+		if check != nil {
+			return check(to, via)
+		}
+		if len(via) >= maxFetchRedirects {
+			return fmt.Errorf("stopped after %d redirects", maxFetchRedirects)
+		}
+		return nil
+	}
+	return &own
+}
+
+// maxFetchRedirects is for clients that have no bound of their own.
+const maxFetchRedirects = 10
 
 // hasFiles says which files of the request can be named.
 func (d *decoder) hasFiles() string {

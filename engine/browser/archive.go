@@ -69,6 +69,8 @@ type Exchange struct {
 	by     bool // a service worker has answered
 	ended  bool
 	asked  bool
+
+	foreign bool // it belongs to a frame of a site that the context's pages may not be from
 }
 
 // Field is a field of a request or of its answer.
@@ -145,8 +147,8 @@ func (a *Archive) begins(t *Tab, s *session, e *network.EventRequestWillBeSent) 
 	for _, part := range e.Request.PostDataEntries {
 		sent = append(sent, part.Bytes...)
 	}
-	q.SentSize = len(sent)
-	if a.bodies && a.takes(len(sent)) {
+	q.SentSize, q.foreign = len(sent), !t.context.Sites.AllowFrame(e.DocumentURL)
+	if a.bodies && !q.foreign && a.takes(len(sent)) {
 		q.Sent = a.clean(string(sent))
 	}
 	a.open[k], a.exchanges = q, append(a.exchanges, q)
@@ -244,6 +246,9 @@ func (a *Archive) ask(q *Exchange) {
 	switch {
 	case !a.bodies:
 		q.Missing = "bodies were not asked for"
+		return
+	case q.foreign:
+		q.Missing = "it belongs to a frame of a site that is not the task's"
 		return
 	case q.Size > maxArchiveBody:
 		q.Missing = "it is larger than the limit of one body"

@@ -17,11 +17,17 @@ const anyway = 1 | 2 | 16
 // have agreed to: any other would be left for the first of them. DragAway takes
 // them away again.
 func (in *Input) DragOver(ctx context.Context, p Point, paths []string) error {
+	if err := in.PointMayGo(ctx, p); err != nil {
+		return err
+	}
 	data := filesOf(paths)
 	return in.await(ctx, "dragging files", in.drag(input.DispatchDragEventTypeDragEnter, p, data), in.drag(input.DispatchDragEventTypeDragOver, p, data))
 }
 
 func (in *Input) Drop(ctx context.Context, p Point, paths []string) error {
+	if err := in.PointMayGo(ctx, p); err != nil {
+		return err
+	}
 	return in.await(ctx, "dropping files", in.drag(input.DispatchDragEventTypeDrop, p, filesOf(paths)))
 }
 
@@ -41,6 +47,9 @@ func (in *Input) drag(kind input.DispatchDragEventType, p Point, data *input.Dra
 // drag itself then is handed to [Input.AwaitDragged] instead. The returned function
 // releases the button at a point; it does so also when ctx has ended.
 func (in *Input) Take(ctx context.Context, p Point) (release func(context.Context, Point) error, err error) {
+	if err := in.PointMayGo(ctx, p); err != nil {
+		return nil, err
+	}
 	in.mu.Lock()
 	in.dragged, in.taken = nil, make(chan *input.DragData, 1)
 	in.mu.Unlock()
@@ -79,6 +88,9 @@ func (in *Input) mouseDown(kind input.DispatchMouseEventType, p Point, buttons i
 // Drag moves the pointer along a path while the button is down. The page sees each
 // move: of those that come together it would see only the last.
 func (in *Input) Drag(ctx context.Context, path ...Point) error {
+	if err := in.PointMayGo(ctx, path[len(path)-1]); err != nil {
+		return err
+	}
 	for _, p := range path {
 		in.pointAt(p)
 		if err := in.await(ctx, "dragging", in.mouseDown(input.DispatchMouseEventTypeMouseMoved, p, 1)); err != nil {
@@ -122,6 +134,9 @@ const (
 // DragElementTo drags what was taken along a path, rests at its end, and DropElement lets
 // it go.
 func (in *Input) DragElementTo(ctx context.Context, path ...Point) error {
+	if err := in.PointMayGo(ctx, path[len(path)-1]); err != nil {
+		return err
+	}
 	if err := in.await(ctx, "dragging", in.drag(input.DispatchDragEventTypeDragEnter, path[0], in.dragged)); err != nil {
 		return err
 	}
@@ -146,6 +161,9 @@ func (in *Input) dragElementOver(ctx context.Context, p Point) error {
 
 // DropElement lets go at a point what was dragged there.
 func (in *Input) DropElement(ctx context.Context, p Point) error {
+	if err := in.PointMayGo(ctx, p); err != nil {
+		return err
+	}
 	data := in.dragged
 	in.dragged = nil
 	return in.await(ctx, "dropping", in.drag(input.DispatchDragEventTypeDrop, p, data))

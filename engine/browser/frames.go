@@ -55,6 +55,9 @@ func (w *walker) document(ctx context.Context, s *session, frame cdp.FrameID, or
 		return fmt.Errorf("reading the document: %w", err)
 	}
 	defer s.send(dom.CommandDisable, nil)
+	if !w.tab.context.Sites.AllowFrame(res.Root.DocumentURL) {
+		return nil
+	}
 	return w.node(ctx, s, frame, res.Root, origin, around)
 }
 
@@ -92,6 +95,9 @@ func (w *walker) node(ctx context.Context, s *session, frame cdp.FrameID, n *cdp
 				return err
 			}
 		}
+	}
+	if d := n.ContentDocument; d != nil && !w.tab.context.Sites.AllowFrame(d.DocumentURL) {
+		return nil
 	}
 	return w.node(ctx, s, n.FrameID, n.ContentDocument, origin, around)
 }

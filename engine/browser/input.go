@@ -46,6 +46,9 @@ func (in *Input) Click(ctx context.Context, p Point) error {
 // ClickAs clicks a point: twice is a double click. All events are sent at once; the
 // answer to the last means that the page has handled them.
 func (in *Input) ClickAs(ctx context.Context, p Point, how Clicking) error {
+	if err := in.PointMayGo(ctx, p); err != nil {
+		return err
+	}
 	if how.Touch {
 		return in.tap(ctx, p)
 	}
@@ -195,6 +198,9 @@ func (in *Input) Move(ctx context.Context, path ...Point) error {
 
 // Press presses a key or combination in whatever has the focus.
 func (in *Input) Press(ctx context.Context, c *Chord) error {
+	if err := in.KeysMayGo(ctx); err != nil {
+		return err
+	}
 	return in.await(ctx, "pressing a key", in.keys(c.events())...)
 }
 
@@ -205,6 +211,10 @@ const (
 	firstAhead            = 64
 	aheadTime             = 250 * time.Millisecond // for as long as this, at most
 )
+
+// Where keys may not go everywhere, it is asked before each of the first characters, and then
+// before some.
+const eachLooked, someLooked = 256, 32
 
 // Type types a text into whatever has the focus, each character with the events
 // of its key, and says how many characters it has typed. Where there is a pause it
@@ -228,8 +238,20 @@ func (in *Input) Type(ctx context.Context, text string, pause func(context.Conte
 		}
 		return err
 	}
+	bounded := in.tab.context.Sites.bounded()
 	for i, r := range text {
-		if pause != nil && i > 0 {
+		// The focus may move with each key, or be taken by a frame.
+		if bounded && (i < eachLooked || i%someLooked == 0) {
+			if i > 0 && len(ends) > 0 {
+				if err := arrive(len(ends)); err != nil {
+					return typed, err
+				}
+			}
+			if err := in.KeysMayGo(ctx); err != nil {
+				return typed, err
+			}
+		}
+		if pause != nil && i > 0 && len(ends) > 0 {
 			if err := arrive(len(ends)); err != nil {
 				return typed, err
 			}
@@ -305,6 +327,9 @@ func (p Point) Near() Point {
 // PressAndHold presses the primary button where the pointer is, holds it and
 // releases it.
 func (in *Input) PressAndHold(ctx context.Context, p Point, hold time.Duration) error {
+	if err := in.PointMayGo(ctx, p); err != nil {
+		return err
+	}
 	if err := in.Move(ctx, p); err != nil {
 		return err
 	}

@@ -25,12 +25,13 @@ type PageScript struct {
 	frame  cdp.FrameID // empty: the main frame
 	parent *PageScript // the one that reaches the frame's element; nil: this is the main frame
 
-	mu       sync.Mutex
-	at       world               // ours in the current document; zero: make it
-	has      map[*part]bool      // which parts of the page script that has got
-	below    map[int]*PageScript // those of frames that it has come upon, by its number for them
-	owner    frameElement        // of the frame, in the world of parent
-	prepared *preparation        // nil: our world is not being made ahead
+	mu        sync.Mutex
+	at        world               // ours in the current document; zero: make it
+	has       map[*part]bool      // which parts of the page script that has got
+	below     map[int]*PageScript // those of frames that it has come upon, by its number for them
+	owner     frameElement        // of the frame, in the world of parent
+	prepared  *preparation        // nil: our world is not being made ahead
+	admission admission           // of the latest document that was compared with the sites
 }
 
 // ErrNewDocument says that the document was replaced while a call ran in it.

@@ -137,7 +137,8 @@ func (r *responses) begins(t *Tab, s *session, e *network.EventRequestWillBeSent
 		}
 	}
 	old := r.active[requestKey{t, e.RequestID}] // there is one where it is redirected
-	if e.Type == network.ResourceTypeFetch || e.Type == network.ResourceTypeXHR {
+	// What frames of other sites ask for is not the task's to wait for.
+	if (e.Type == network.ResourceTypeFetch || e.Type == network.ResourceTypeXHR) && t.context.Sites.AllowFrame(e.DocumentURL) {
 		rest := r.wanted[:0]
 		other := "" // the key of what the request is not: its equals are not compared again
 		for _, w := range r.wanted {

@@ -17,8 +17,16 @@ type world struct {
 const worldName = "troupe"
 
 // enter returns our world in the current document and installs the page script
-// where it is not there yet.
+// where it is not there yet. It refuses documents of sites that the context's do not allow.
 func (ps *PageScript) enter(ctx context.Context) (world, error) {
+	at, err := ps.enterAny(ctx)
+	if err == nil {
+		err = ps.admitted(ctx, at)
+	}
+	return at, err
+}
+
+func (ps *PageScript) enterAny(ctx context.Context) (world, error) {
 	s := ps.session()
 	at, err := ps.made(ctx, s)
 	if err != nil || at.s == s {

@@ -60,3 +60,37 @@ const scrollTo = (f, p, part) => {
     dom.scrollBy(b, { left: at.x - seen.left - seen.width * part, top: at.y - seen.top - seen.height * part, behavior: 'instant' });
   }
 };
+
+// T.keysGo(): into which frame of another origin keys go, by its number: {frame}, or zero.
+// What can have a closed shadow root is opened first.
+T.keysGo = () => {
+  for (let el = dom.active(document); el;) {
+    if (holdsFrame(el)) {
+      const d = is(el, 'iframe', 'frame') && frameDocument(el);
+      if (!d) return goesInto(el);
+      el = dom.active(d);
+      continue;
+    }
+    const shadow = rootIn(el);
+    if (!shadow) return mayHaveRoot(el) ? { x: { closed: true } } : intoNone;
+    el = dom.activeInShadow(shadow);
+  }
+  return intoNone;
+};
+
+// T.pointerGoes({point}): the same for the pointer, with the point in the frame.
+T.pointerGoes = ({ point }) => {
+  for (let doc = document, { x, y } = point; ;) {
+    const el = hit(doc, x, y);
+    if (!el) return intoNone;
+    if (!holdsFrame(el)) return mayHaveRoot(el) ? { x: { closed: true } } : intoNone;
+    ({ x, y } = mapped(contentOf(el).inverse(), x, y));
+    const d = is(el, 'iframe', 'frame') && frameDocument(el);
+    if (!d) return goesInto(el, { x, y });
+    doc = d;
+  }
+};
+const intoNone = { v: { frame: 0 } };
+const holdsFrame = (el) => is(el, 'iframe', 'frame', 'object', 'embed', 'fencedframe');
+const goesInto = (el, point) => ({ v: { frame: numberOf(el), other: !is(el, 'iframe', 'frame'), point } });
+const mayHaveRoot = (el) => !opened && hostTag.test(dom.tag(el)) && !rootIn(el) && !askedAbout.has(el);

@@ -157,7 +157,7 @@ const inOrder = (root, set, out = []) => {
 let lastNumber = 0;
 const numbers = new WeakMap(), byNumber = new Map();
 const numberOf = (f) => {
-  const w = is(f, 'frame') ? dom.frameWindow(f) : dom.iframeWindow(f), known = numbers.get(f);
+  const w = is(f, 'frame') ? dom.frameWindow(f) : is(f, 'iframe') ? dom.iframeWindow(f) : null, known = numbers.get(f);
   if (known?.w === w) return known.n;
   const n = ++lastNumber;
   numbers.set(f, { w, n });
