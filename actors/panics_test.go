@@ -201,11 +201,15 @@ func spelled(e ast.Expr) string {
 
 // TestPanicsAreAnswered makes each actor panic at each of its messages, at the first place of
 // their handling that uses the actor's context, while a node is used in all ways. Every
-// request gets a definite answer soon, and all goes on. Without all tests it is every third
-// message.
+// request gets a definite answer soon, and all goes on. It is every third message, unless a
+// pattern names the test: TestPanicsAtEveryPlace has them all.
 func TestPanicsAreAnswered(t *testing.T) {
 	need.Time(t)
-	panicsAt(t, 1)
+	each := 3
+	if need.Named() {
+		each = 1
+	}
+	panicsAt(t, each, 1)
 }
 
 // TestPanicsAtEveryPlace does the same at each place that uses the context.
@@ -213,19 +217,17 @@ func TestPanicsAtEveryPlace(t *testing.T) {
 	need.Time(t)
 	need.All(t)
 	need.NoRace(t)
-	panicsAt(t, math.MaxInt)
+	panicsAt(t, 1, math.MaxInt)
 }
 
-func panicsAt(t *testing.T, places int) {
+// panicsAt tries every each-th message, and of its handling so many places.
+func panicsAt(t *testing.T, each, places int) {
 	t.Helper()
 	left := handled(t)
 	if len(left) < 90 {
 		t.Fatalf("only %d messages were found in the source", len(left))
 	}
-	each, n := 3, 0
-	if need.AllAsked() || need.Named() {
-		each = 1
-	}
+	n := 0
 	for _, j := range scenarios {
 		s := &spoiler{heard: map[string]bool{}}
 		j.run(t, "nothing panics", s)
