@@ -29,11 +29,14 @@ func fewer(t *testing.T, few, most int) {
 	t.Cleanup(func() { _ = flag.Set("rapid.checks", was) })
 }
 
-// seeds is of how many seeds a test plays the history: most if all tests are asked for, or
-// it is named, few otherwise.
+// seeds is of how many seeds a test plays the history: most if it is named, half of them if
+// all tests are asked for, few otherwise.
 func seeds(few, most uint64) uint64 {
-	if need.AllAsked() || need.Named() {
+	switch {
+	case need.Named():
 		return most
+	case need.AllAsked():
+		return most / 2
 	}
 	return few
 }
@@ -41,7 +44,7 @@ func seeds(few, most uint64) uint64 {
 // TestMain asks for more random histories than the library does by itself, and for
 // more rows in real browsers at once than there are cores.
 func TestMain(m *testing.M) {
-	need.Cases(100, 2000)
+	need.Cases(100, 1000)
 	wait.SideBySide(3)
 	flag.Parse()
 	given := map[string]bool{}

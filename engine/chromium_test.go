@@ -29,7 +29,7 @@ var shared struct {
 
 func TestMain(m *testing.M) {
 	wait.SideBySide(3)
-	need.Cases(30, 100)
+	need.Cases(30, 60)
 	flag.Parse()
 	look := leaks.Start()
 	code := m.Run()

@@ -135,6 +135,7 @@ func TestBatchWaitsForStorage(t *testing.T) {
 // Promise: A batch can have lines of any length (docs/batches.md#many-items).
 func TestBatchOfAnyLength(t *testing.T) {
 	need.All(t)
+	need.NoRace(t)
 	beside(t)
 	k := testkit.New(t, testkit.Options{Workers: 1, Config: func(c *actors.Config) { c.QueuedUploads = t.TempDir() }})
 	e := openServer(t, k.Node, func(c *http.Config) { c.Live = k.Node })

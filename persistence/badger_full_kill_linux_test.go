@@ -15,15 +15,12 @@ import (
 	"troupe/testkit/need"
 )
 
-var fullKills = flag.Int("full-kills", 0, "kills on a full disk, for each kind of disk; 0: three, or five if all tests are asked for")
+var fullKills = flag.Int("full-kills", 0, "kills on a full disk, for each kind of disk; 0: three")
 
 // rounds is how many kills on a full disk are tried.
 func rounds() int {
-	switch {
-	case *fullKills > 0:
+	if *fullKills > 0 {
 		return *fullKills
-	case need.AllAsked():
-		return 5
 	}
 	return 3
 }

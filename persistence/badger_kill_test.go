@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, writeUntilKilled(dir))
 		os.Exit(1)
 	}
-	need.Cases(25, 100) // each with a store on a disk
+	need.Cases(25, 50) // each with a store on a disk
 	os.Exit(m.Run())
 }
 
