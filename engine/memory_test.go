@@ -102,6 +102,7 @@ func TestBodiesDoNotFillTheMemory(t *testing.T) {
 // TestManyLargePagesAtOnce: nor do forty of them together.
 func TestManyLargePagesAtOnce(t *testing.T) {
 	need.All(t)
+	need.NoRace(t)
 	counted(t)
 	url := hostileServer(t, `<h1>here</h1><script>const x='x'.repeat(1<<20);document.title=x;for(let i=0;i<3;i++)console.log(x);setTimeout(()=>{throw new Error(x)});for(let i=0;i<3;i++)fetch('data:text/plain,'+x.slice(0,1<<19));setTimeout(()=>alert(x))</script>`)
 	const workers, pages = 4, 10
