@@ -63,8 +63,14 @@ func MakePassable(dir string) error {
 }
 
 // openFolder opens the browser's own folder with its tmp in it. What clears temporary folders
-// may have removed them: then they are made again, for the browser's user.
+// may have removed them: then they are made again, for the browser's user. Those of a browser
+// that has ended are not: nobody would remove them.
 func (b *Browser) openFolder() (*os.Root, error) {
+	b.proc.folder.Lock()
+	defer b.proc.folder.Unlock()
+	if b.proc.removed {
+		return nil, ErrGone
+	}
 	root, err := os.OpenRoot(b.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		up := filepath.Dir(b.dir)

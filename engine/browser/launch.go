@@ -50,6 +50,9 @@ type process struct {
 	log    zerolog.Logger
 	exited chan struct{}
 	once   sync.Once
+
+	folder  sync.Mutex // held while the folder is made again
+	removed bool       // the folder, for good
 }
 
 // Pipe starts a browser as Launch does and hands out the ends of its protocol
@@ -155,20 +158,26 @@ func (p *process) kill() {
 		if !awaitGroup(p.cmd.Process.Pid, groupEndsWithin) {
 			p.log.Warn().Int("group", p.cmd.Process.Pid).Msg("processes of a browser were killed and do not end")
 		}
-		removeFolder(p.dir)
+		p.folder.Lock()
+		p.removed = true
+		p.folder.Unlock()
+		if err := removeFolder(p.dir); err != nil {
+			p.log.Warn().Err(err).Msg("a browser's folder could not be removed; the next start of the service tries again")
+		}
 		forget(filepath.Dir(p.dir), p.dir)
 	})
 }
 
 // removeFolder tries again for a while: children that are just ending may
 // still write.
-func removeFolder(dir string) {
+func removeFolder(dir string) (err error) {
 	for wait := time.Millisecond; wait < 2*time.Second; wait *= 2 {
-		if err := os.RemoveAll(dir); err == nil {
-			return
+		if err = os.RemoveAll(dir); err == nil {
+			return nil
 		}
 		time.Sleep(wait)
 	}
+	return err
 }
 
 // environment is what a browser sees of ours: nothing but where things are.

@@ -37,8 +37,8 @@ func remember(base, dir string, pid int) error {
 func forget(base, dir string) { os.Remove(notePath(base, dir)) }
 
 // EndLeftovers ends the browsers that a killed service has left in the folder,
-// removes their folders, and returns how many processes it ended. Browsers of
-// a service that still runs are left alone.
+// removes their folders, and returns how many processes it ended, and which folders
+// stay. Browsers of a service that still runs are left alone.
 func EndLeftovers(base string) (int, error) {
 	entries, err := os.ReadDir(base)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +58,7 @@ func EndLeftovers(base string) (int, error) {
 			noted[name] = n
 		}
 	}
-	ended := 0
+	ended, left := 0, error(nil)
 	for _, e := range entries {
 		name := strings.TrimSuffix(e.Name(), ".json")
 		if !strings.HasPrefix(name, "b") {
@@ -72,10 +72,13 @@ func EndLeftovers(base string) (int, error) {
 			awaitGroup(n.PID, groupEndsWithin)
 			ended++
 		}
-		removeFolder(filepath.Join(base, name))
+		if err := removeFolder(filepath.Join(base, name)); err != nil {
+			left = errors.Join(left, fmt.Errorf("removing a browser's folder: %w", err))
+			continue
+		}
 		os.Remove(filepath.Join(base, name+".json"))
 	}
-	return ended, nil
+	return ended, left
 }
 
 // groupAlive reports whether the noted process, or a child that it left in its
