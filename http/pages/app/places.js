@@ -1,7 +1,17 @@
 // Where things are in a text of JSON: from a cursor to what may stand there, and
 // from a JSON Pointer to the text.
 
-import { syntaxTree } from "./vendor/codemirror.js";
+import { json, syntaxTree } from "./vendor/codemirror.js";
+
+// treeOf is the syntax tree of a whole text. The editor's own goes only as far as it got in
+// its turns: not to the end of a long text, nor of any on a busy machine.
+function treeOf(state) {
+  const own = syntaxTree(state);
+  if (own.length >= state.doc.length) return own;
+  if (!trees.has(state.doc)) trees.set(state.doc, parser.parse(state.doc.toString()));
+  return trees.get(state.doc);
+}
+const { parser } = json().language, trees = new WeakMap();
 
 const values = new Set(["Object", "Array", "String", "Number", "True", "False", "Null"]);
 const nameOf = (state, node) => {
@@ -40,7 +50,7 @@ function pathTo(state, node) {
 // cursor tells what is being written at a position: a key of an object or a
 // value, what leads there, and which text it would replace.
 export function cursor(state, pos) {
-  let node = syntaxTree(state).resolveInner(pos, -1);
+  let node = treeOf(state).resolveInner(pos, -1);
   let from = pos, to = pos;
   if ((node.name === "PropertyName" || node.name === "String") && node.from < pos) {
     ({ from, to } = node);
@@ -71,7 +81,7 @@ export function cursor(state, pos) {
 // range finds the text that a JSON Pointer means, or what comes nearest: where
 // something is missing, that is what it is missing from.
 export function range(state, pointer) {
-  let node = syntaxTree(state).topNode.firstChild;
+  let node = treeOf(state).topNode.firstChild;
   let found = node ?? { from: 0, to: 0 };
   for (const part of pointer.split("/").slice(1)) {
     const key = part.replaceAll("~1", "/").replaceAll("~0", "~");

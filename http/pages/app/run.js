@@ -16,6 +16,10 @@ const body = (text, files) => {
 // check asks what the service says of a task, and with items of the task of a batch.
 export const check = (text, files, signal, items = false) => post(`/v1/validate${items ? "?items=true" : ""}`, body(text, files), { signal });
 
+// patience is how long a run waits for a worker, in milliseconds, where its task does
+// not say: a reader sees that it waits, and can cancel it.
+const patience = 60_000;
+
 const cancelled = () => Object.assign(new Error("The task was cancelled"), { code: "cancelled" });
 
 // run plays a task. It returns what cancels it, the answer to come, and whether
@@ -26,6 +30,8 @@ export function run(text, files, { who, hear }) {
   let id;
   const task = JSON.parse(text);
   const follow = who.limits.asyncTimeout > 0 && task.async === undefined && task.actions?.length > 0;
+  const waits = task.queueTimeout === undefined && task.queue === undefined && task.actions?.length > 0;
+  const sent = text.replace("{", `{${follow ? '"async":true,' : ""}${waits ? `"queueTimeout":${patience},` : ""}`);
   const cancel = async () => {
     if (follow && !id) return hangUp.abort(); // it waits for a worker yet
     if (id && follow) await remove(`/v1/tasks/${id}`);
@@ -37,7 +43,7 @@ export function run(text, files, { who, hear }) {
   async function followed() {
     let started;
     try {
-      started = await post("/v1/", body(text.replace("{", '{"async":true,'), files), { signal: hangUp.signal });
+      started = await post("/v1/", body(sent, files), { signal: hangUp.signal });
     } catch (err) {
       throw err.name === "AbortError" ? cancelled() : err;
     }
@@ -73,7 +79,7 @@ export function run(text, files, { who, hear }) {
   // atOnce waits for the answer itself; hanging up cancels the task.
   async function atOnce() {
     try {
-      return await call("POST", "/v1/", { body: body(text, files), signal: hangUp.signal });
+      return await call("POST", "/v1/", { body: body(sent, files), signal: hangUp.signal });
     } catch (err) {
       throw err.name === "AbortError" ? cancelled() : err;
     }
