@@ -50,11 +50,11 @@ func (p *play) openProfile(ctx context.Context, want *engine.Profile) (out *engi
 	if len(sites) == 0 { // the task is bound by what it uses
 		sites = before.Sites
 	}
-	keep := func(ctx context.Context, state json.RawMessage) error {
-		_, err := SaveProfile(ctx, w, state, x.TaskID, sites)
+	keep := func(ctx context.Context, state json.RawMessage, secrets []string) error {
+		_, err := SaveProfile(ctx, w, state, x.TaskID, sites, secrets)
 		return err
 	}
-	return &engine.ProfileState{State: state, Keep: keep, Sites: before.Sites}, w.Close, nil
+	return &engine.ProfileState{State: state, Keep: keep, Sites: before.Sites, Secrets: before.Secrets}, w.Close, nil
 }
 
 func (p *play) readProfile(ctx context.Context, want *engine.Profile) (*engine.ProfileState, error) {
@@ -68,7 +68,7 @@ func (p *play) readProfile(ctx context.Context, want *engine.Profile) (*engine.P
 	if no := outside(p.run.claim.Execute.Task, want.Name, version); no != nil {
 		return nil, no
 	}
-	return &engine.ProfileState{State: state, Sites: version.Sites}, nil
+	return &engine.ProfileState{State: state, Sites: version.Sites, Secrets: version.Secrets}, nil
 }
 
 // outside refuses a profile that was saved with more sites than the task's token has.
@@ -80,13 +80,14 @@ func outside(t *engine.Task, name string, v persistence.ProfileVersion) error {
 }
 
 // SaveProfile saves a storage state as the next version of a profile, by a task or, with
-// an empty one, by an import. Sites are those of its token.
-func SaveProfile(ctx context.Context, w *persistence.ProfileWriter, state json.RawMessage, task string, sites []string) (persistence.Profile, error) {
+// an empty one, by an import. Sites are those of its token, and secrets the names of those
+// that may be in it.
+func SaveProfile(ctx context.Context, w *persistence.ProfileWriter, state json.RawMessage, task string, sites, secrets []string) (persistence.Profile, error) {
 	var s engine.StorageState
 	if err := json.Unmarshal(state, &s); err != nil {
 		return persistence.Profile{}, fmt.Errorf("save a profile: %w", err)
 	}
-	v := persistence.ProfileVersion{By: task, Cookies: len(s.Cookies), Sites: sites}
+	v := persistence.ProfileVersion{By: task, Cookies: len(s.Cookies), Sites: sites, Secrets: secrets}
 	for _, o := range s.Origins {
 		v.Origins = append(v.Origins, o.Origin)
 	}

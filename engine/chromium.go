@@ -54,6 +54,7 @@ type instance struct {
 	closed []browser.TabState // of a restored session: to be opened by the next Play
 	lost   int                // storages that its state did not have
 	refs   *references        // that its snapshots have given
+	used   *usedSecrets       // by tasks of the session
 
 	cold     *coldContext   // what can be made ready in a new context; nil: nothing, or a task has it
 	requests *requestConfig // what holds for the requests of its pages; nil: nothing
@@ -121,6 +122,16 @@ func (in *instance) references() *references {
 	return in.refs
 }
 
+// usedSecrets are those of the session.
+func (in *instance) usedSecrets() *usedSecrets {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.used == nil {
+		in.used = new(usedSecrets)
+	}
+	return in.used
+}
+
 // Play runs the task's list.
 func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	began := time.Now()
@@ -150,6 +161,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	defer end()
 	r := newRun(t, st, tabs, cache)
 	r.engine, r.egress, r.patience, r.began, r.refs = in.engine, in.egress, in.patience, began, in.references()
+	r.goesOnWith(in.usedSecrets())
 	r.batches.off = in.unbatched || t.Config.FullTrace
 	tabs.Mask(r.mask)
 	defer r.observe()()
@@ -278,7 +290,7 @@ func (in *instance) replace(ctx context.Context, old *browser.Context) error {
 		in.door.Renew() // last, when the browser has closed the old context's connections
 	}
 	in.mu.Lock()
-	in.tabs, in.closed, in.refs, in.requests, in.through = c, nil, nil, nil, ""
+	in.tabs, in.closed, in.refs, in.used, in.requests, in.through = c, nil, nil, nil, nil, ""
 	in.cold = &coldContext{withActions: old.Handled()}
 	in.mu.Unlock()
 	in.keeps = keeps{}
@@ -295,7 +307,7 @@ func (in *instance) Save(ctx context.Context) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("saving the session's browser state: %w", err)
 	}
-	s.References = in.references().free() - 1
+	s.References, s.Secrets = in.references().free()-1, in.usedSecrets().all()
 	if closed != nil { // still waiting for the session's next request
 		s.Tabs, s.Left = closed, s.Left+lost
 	}
@@ -327,6 +339,7 @@ func (in *instance) Restore(ctx context.Context, state json.RawMessage) error {
 		addSites(in.context(), list)
 	}
 	in.references().restore(s.References)
+	in.usedSecrets().add(s.Secrets...)
 	requests, err := parseRequests(s.Requests)
 	if err != nil {
 		return err

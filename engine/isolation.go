@@ -109,7 +109,7 @@ func (in *instance) keep(ctx context.Context, c *browser.Context) bool {
 	in.keeps.waits, in.keeps.after = true, false
 	in.keeps.tasks++
 	in.mu.Lock()
-	in.closed, in.lost, in.refs, in.requests, in.through = nil, 0, nil, nil, ""
+	in.closed, in.lost, in.refs, in.used, in.requests, in.through = nil, 0, nil, nil, nil, ""
 	in.mu.Unlock()
 	return true
 }

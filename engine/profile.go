@@ -31,7 +31,9 @@ type ProfileState struct {
 	Sites []string
 	// Keep saves the state after the task; nil: nothing is saved. Why is for the
 	// client.
-	Keep func(ctx context.Context, state json.RawMessage) error
+	Keep func(ctx context.Context, state json.RawMessage, secrets []string) error
+	// Secrets are the names of those that may be in the state, since tasks have used them.
+	Secrets []string
 	// Copied says that another task has the profile.
 	Copied bool
 }
@@ -142,7 +144,7 @@ func (r *Run) saveProfile(ctx context.Context, o *Outcome) {
 		state, err = storageStateOf(s).Encode()
 	}
 	if err == nil {
-		err = p.Keep(ctx, state)
+		err = p.Keep(ctx, state, r.used.all())
 	}
 	if err != nil {
 		r.warn("the profile was not saved, and stays as it was: %s", ErrorText(err))

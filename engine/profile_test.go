@@ -67,7 +67,7 @@ func profileSite(t *testing.T) *httptest.Server {
 // withProfile plays a task with a profile, and gives what it saves.
 func withProfile(t *testing.T, state json.RawMessage, actions string) (o *Outcome, saved json.RawMessage) {
 	t.Helper()
-	st := TaskEnv{Profile: &ProfileState{State: state, Keep: func(_ context.Context, b json.RawMessage) error {
+	st := TaskEnv{Profile: &ProfileState{State: state, Keep: func(_ context.Context, b json.RawMessage, _ []string) error {
 		saved = b
 		return nil
 	}}}
@@ -164,7 +164,7 @@ func TestProfileNotSaved(t *testing.T) {
 	if len(o.Warnings) != 1 || !strings.Contains(o.Warnings[0].Message, "has used a copy") {
 		t.Errorf("%v", o.Warnings)
 	}
-	o = play(t, newInstance(t), body, TaskEnv{Profile: &ProfileState{Keep: func(context.Context, json.RawMessage) error { return errors.New("no room") }}})
+	o = play(t, newInstance(t), body, TaskEnv{Profile: &ProfileState{Keep: func(context.Context, json.RawMessage, []string) error { return errors.New("no room") }}})
 	if len(o.Warnings) != 2 || !strings.Contains(o.Warnings[0].Message, "1 storages, databases or records") || !strings.Contains(o.Warnings[1].Message, "was not saved, and stays as it was: no room") {
 		t.Errorf("%v", o.Warnings)
 	}
@@ -174,7 +174,7 @@ func TestProfileNotSaved(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(ErrCancelled)
-	o = newInstance(t).Play(ctx, task, TaskEnv{Profile: &ProfileState{Keep: func(context.Context, json.RawMessage) error {
+	o = newInstance(t).Play(ctx, task, TaskEnv{Profile: &ProfileState{Keep: func(context.Context, json.RawMessage, []string) error {
 		t.Error("a cancelled task has saved its profile")
 		return nil
 	}}})

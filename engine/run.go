@@ -31,6 +31,7 @@ type Run struct {
 	effects    sideEffects
 	pageLog    pageLog
 	refs       *references
+	used       *usedSecrets
 	blocks     blocks
 	pointer    pointer
 	navigation navigation
@@ -61,7 +62,7 @@ type Run struct {
 
 // newRun makes the run of a task in a browser context.
 func newRun(t *Task, st TaskEnv, tabs *browser.Context, cache *Cache) *Run {
-	r := &Run{task: t, tabs: tabs, cache: cache, scopes: scopes{now: &scope{}}, last: success, good: null, refs: new(references), mask: maskerOf(st.Secrets), began: time.Now()}
+	r := &Run{task: t, tabs: tabs, cache: cache, scopes: scopes{now: &scope{}}, last: success, good: null, refs: new(references), used: new(usedSecrets), mask: maskerOf(st.Secrets), began: time.Now()}
 	r.env = masked(r.mask, st)
 	r.env.SaveFile = bounded(r.env.SaveFile)
 	r.page.run, r.batches.run, r.captures.run, r.effects.run, r.pageLog.run = r, r, r, r, r

@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"troupe/engine/host"
 	"troupe/engine/lang"
@@ -77,6 +80,7 @@ func (r *Run) secrets(t lang.Text) (filled lang.Text, origins []string, err erro
 			return "", Problemf(CodeInvalidValue, "there is no secret %q in this account", name)
 		}
 		s := r.env.Secrets[at]
+		r.uses(s)
 		if origins == nil {
 			origins = append([]string{}, s.Origins...)
 		}
@@ -87,11 +91,74 @@ func (r *Run) secrets(t lang.Text) (filled lang.Text, origins []string, err erro
 }
 
 // maskerOf takes the secrets out of whatever a task gives. It is nil for an
-// account that has none.
+// account that has none. Short ones are taken out when the task uses them: masked
+// everywhere, they could be found by trying all that they may be.
 func maskerOf(all []Secret) *mask.Masker {
-	var values []string
-	for _, s := range all {
-		values = append(values, s.Value)
+	if len(all) == 0 {
+		return nil
 	}
-	return mask.New(values)
+	m := new(mask.Masker)
+	m.Add(longSecrets(all)...)
+	return m
+}
+
+func longSecrets(all []Secret) (values []string) {
+	for _, s := range all {
+		if !mask.IsShort(s.Value) {
+			values = append(values, s.Value)
+		}
+	}
+	return values
+}
+
+// usedSecrets are the names of those that the tasks of a session have used. What they have
+// put into pages is there for the tasks that follow.
+type usedSecrets struct {
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+func (u *usedSecrets) add(names ...string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.names == nil {
+		u.names = map[string]bool{}
+	}
+	for _, n := range names {
+		u.names[n] = true
+	}
+}
+
+func (u *usedSecrets) all() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Sorted(maps.Keys(u.names))
+}
+
+// uses masks a secret from now on, in this task and in those of the session that follow.
+func (r *Run) uses(s Secret) {
+	r.used.add(s.Name)
+	r.mask.Add(s.Value)
+}
+
+// names reports whether a task, or a flow that it runs, has the mark of a secret in its text.
+// What pages say before it is typed is to be masked, too: it may have been told to them
+// before.
+func (t *Task) names(secret string) bool {
+	mark := "${secret:" + secret + "}"
+	return bytes.Contains(t.source, []byte(mark)) || slices.ContainsFunc(t.flows, func(f StoredFlow) bool { return bytes.Contains(f.Source, []byte(mark)) })
+}
+
+// goesOnWith masks what the task names, and what earlier tasks of the session have used.
+func (r *Run) goesOnWith(used *usedSecrets) {
+	r.used = used
+	if p := r.env.Profile; p != nil {
+		used.add(p.Secrets...)
+	}
+	names := used.all()
+	for _, s := range r.env.Secrets {
+		if slices.Contains(names, s.Name) || mask.IsShort(s.Value) && r.task.names(s.Name) {
+			r.mask.Add(s.Value)
+		}
+	}
 }

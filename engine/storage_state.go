@@ -212,9 +212,16 @@ func readDatabase(d *lang.Decoder, n *lang.Node) {
 	}
 }
 
-// WithoutSecrets is a storage state in which the secrets of its account are masked.
-func WithoutSecrets(state json.RawMessage, all []Secret) json.RawMessage {
-	return maskerOf(all).JSON(state)
+// WithoutSecrets is a storage state in which the secrets of its account are masked, short
+// ones only where tasks that have used them may have stored them.
+func WithoutSecrets(state json.RawMessage, all []Secret, used []string) json.RawMessage {
+	m := maskerOf(all)
+	for _, s := range all {
+		if slices.Contains(used, s.Name) {
+			m.Add(s.Value)
+		}
+	}
+	return m.JSON(state)
 }
 
 // Encode is the state as JSON. One that is too large is an error.

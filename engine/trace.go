@@ -108,7 +108,7 @@ func (f *recording) view(o *Outcome) *traceView {
 		v.Stills = append(v.Stills, stillOf(i, s))
 	}
 	for i, s := range f.steps {
-		n := traceScene{N: i + 1, Path: s.step.Path, Name: s.step.Name(), Action: brief(f.run.mask.JSON(s.step.raw)), At: s.at, Took: s.took, Depth: strings.Count(s.step.Path, "/") / 2}
+		n := traceScene{N: i + 1, Path: s.step.Path, Name: s.step.Name(), Action: brief(s.step.raw), At: s.at, Took: s.took, Depth: strings.Count(s.step.Path, "/") / 2}
 		if s.report == nil {
 			n.Took = max(0, o.Duration-s.at)
 		} else {

@@ -83,12 +83,12 @@ func (s *Server) getProfile(ctx *fasthttp.RequestCtx, account persistence.Accoun
 	if no := outside(account, "the profile", of.Sites); no != nil {
 		return no
 	}
-	if s.cfg.Secrets != nil {
+	if s.cfg.Secrets != nil && of.By != "" { // an import is given back as it was sent: it tells nothing
 		all, err := s.cfg.Secrets(s.base, account.ID)
 		if err != nil {
 			return s.faults.Refuse(ctx, "read the account's secrets", err)
 		}
-		state = engine.WithoutSecrets(state, all)
+		state = engine.WithoutSecrets(state, all, of.Secrets)
 	}
 	ctx.SetContentType("application/json")
 	ctx.SetBody(state)
@@ -130,7 +130,7 @@ func (s *Server) putProfile(ctx *fasthttp.RequestCtx, account persistence.Accoun
 		return s.refuseProfile(ctx, "store a profile", err)
 	}
 	defer w.Close()
-	stored, err := actors.SaveProfile(s.base, w, encoded, "", account.Sites)
+	stored, err := actors.SaveProfile(s.base, w, encoded, "", account.Sites, nil)
 	if err != nil {
 		return s.refuseProfile(ctx, "store a profile", err)
 	}

@@ -39,6 +39,8 @@ type ProfileVersion struct {
 	Origins []string  `json:"origins,omitempty"`
 	// Sites are those of the token that saved it, itself or by a task; none: any.
 	Sites []string `json:"sites,omitempty"`
+	// Secrets are the names of those of the account that the tasks before it have used.
+	Secrets []string `json:"secrets,omitempty"`
 }
 
 // Newest is the newest version.

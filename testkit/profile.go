@@ -76,7 +76,7 @@ func (v *Visits) Script(takes time.Duration) Script {
 			if b, err = json.Marshal(visits{[]string{}, append(before, c.Env.TaskID)}); err == nil {
 				bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 				defer cancel()
-				err = p.Keep(bound, b)
+				err = p.Keep(bound, b, nil)
 			}
 		}
 		if err != nil {

@@ -26,6 +26,8 @@ type State struct {
 	Left    int                `json:"left,omitempty"`  // storages that are not there, because there was too much
 	// References is the last number that a snapshot has given to an element.
 	References int `json:"references,omitempty"`
+	// Secrets are the names of those that tasks of the session have used.
+	Secrets []string `json:"secrets,omitempty"`
 	// Around is what pages find around them; nil: what the browser has by itself.
 	Around *Surroundings `json:"around,omitempty"`
 	// Requests are the rules for requests, as their owner writes them.

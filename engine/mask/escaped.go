@@ -20,7 +20,7 @@ const again = 3
 
 // escaped is where the longest secret ends that begins at a place of a text, escaped or
 // not; zero: none does.
-func (m *Masker) escaped(s string, i int, cut bool) (to int) {
+func (m *tables) escaped(s string, i int, cut bool) (to int) {
 	var first [4]byte
 	for _, c := range begins(s, i, first[:0]) {
 		for _, v := range m.loose[c] {

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// JSON masks the strings, names and numbers of a JSON value. Where nothing is
+// json masks the strings, names and numbers of a JSON value. Where nothing is
 // masked it is returned as it is. It goes through the value by its tokens: a tree of it
 // would take some forty times its memory.
-func (m *Masker) JSON(b json.RawMessage) json.RawMessage {
+func (m *tables) json(b json.RawMessage) json.RawMessage {
 	if m == nil || len(b) == 0 {
 		return b
 	}
@@ -21,7 +21,7 @@ func (m *Masker) JSON(b json.RawMessage) json.RawMessage {
 	}
 	first, all := -1, string(b)
 	for t := range tokens(all) {
-		if s, ok := t.text(); ok && m.Holds(s) {
+		if s, ok := t.text(); ok && m.holds(s) {
 			first = t.from
 			break
 		}
@@ -96,7 +96,7 @@ func (t token) text() (string, bool) {
 
 // writer writes a value without its secrets.
 type writer struct {
-	m   *Masker
+	m   *tables
 	out []byte
 	// within are the objects and arrays around: the names with a mark in them, which must
 	// not be the same as another one.

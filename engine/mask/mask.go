@@ -5,9 +5,12 @@
 package mask
 
 import (
+	"encoding/json"
 	"iter"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
@@ -27,11 +30,10 @@ const half = "\uFFFD"
 
 // Masker takes secrets out of texts. A nil Masker takes out nothing.
 type Masker struct {
-	heads map[string][]string // spellings by their first bytes, the longest first
-	tails map[string][]string // by their last bytes
-	head  [1 << 16]bool       // whether a spelling begins with these two bytes
-	tail  [1 << 16]bool       // whether one ends with them
-	loose [256][]string       // secrets by their first byte; see escaped.go
+	now atomic.Pointer[tables] // nil: there is nothing to take out
+
+	mu  sync.Mutex
+	all []string
 }
 
 // New makes a Masker for secrets. It is nil for none.
@@ -39,7 +41,63 @@ func New(secrets []string) *Masker {
 	if len(secrets) == 0 {
 		return nil
 	}
-	m := &Masker{heads: map[string][]string{}, tails: map[string][]string{}}
+	m := new(Masker)
+	m.Add(secrets...)
+	return m
+}
+
+// Add takes out further secrets from now on.
+func (m *Masker) Add(secrets ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := slices.Clone(m.all)
+	for _, s := range secrets {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	if len(all) > len(m.all) {
+		m.all = all
+		m.now.Store(newTables(all))
+	}
+}
+
+func (m *Masker) tables() *tables {
+	if m == nil {
+		return nil
+	}
+	return m.now.Load()
+}
+
+// Text masks a text. Parts of secrets are masked where the text says by an
+// ellipsis that it was cut.
+func (m *Masker) Text(s string) Text { return Text{m.tables().replace(s, false)} }
+
+// Cut masks a text that was cut at its end, without an ellipsis, before.
+func (m *Masker) Cut(s string) Text { return Text{m.tables().replace(s, true)} }
+
+// JSON masks the strings, names and numbers of a JSON value. Where nothing is masked it is
+// returned as it is.
+func (m *Masker) JSON(b json.RawMessage) json.RawMessage { return m.tables().json(b) }
+
+// Holds reports whether a text would be masked.
+func (m *Masker) Holds(s string) bool { return m.tables().holds(s) }
+
+// IsShort reports whether a secret is so short that somebody can try all that it may be. Where
+// it is masked tells then what it is.
+func IsShort(secret string) bool { return utf8.RuneCountInString(secret) < leastPart }
+
+// tables find the spellings of secrets. Nil ones find nothing.
+type tables struct {
+	heads map[string][]string // spellings by their first bytes, the longest first
+	tails map[string][]string // by their last bytes
+	head  [1 << 16]bool       // whether a spelling begins with these two bytes
+	tail  [1 << 16]bool       // whether one ends with them
+	loose [256][]string       // secrets by their first byte; see escaped.go
+}
+
+func newTables(secrets []string) *tables {
+	m := &tables{heads: map[string][]string{}, tails: map[string][]string{}}
 	seen := map[string]bool{}
 	for _, s := range secrets {
 		for _, v := range unique([]string{s, strings.TrimSpace(s), strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s), beforeFragment(s)}) {
@@ -64,7 +122,8 @@ func New(secrets []string) *Masker {
 	return m
 }
 
-// leastPart is the length from which a part of a secret is masked by itself.
+// leastPart is the length from which a part of a secret is masked by itself, and from which
+// a secret is masked everywhere.
 const leastPart = 8
 
 // beforeFragment is what requests have of a secret that a page has put into an address as
@@ -79,14 +138,7 @@ func beforeFragment(s string) string {
 
 func pair(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
 
-// Text masks a text. Parts of secrets are masked where the text says by an
-// ellipsis that it was cut.
-func (m *Masker) Text(s string) Text { return Text{m.replace(s, false)} }
-
-// Cut masks a text that was cut at its end, without an ellipsis, before.
-func (m *Masker) Cut(s string) Text { return Text{m.replace(s, true)} }
-
-func (m *Masker) replace(s string, cut bool) string {
+func (m *tables) replace(s string, cut bool) string {
 	if m == nil {
 		return s
 	}
@@ -124,7 +176,7 @@ type span struct{ from, to int }
 
 // whole finds secrets, and those that begin before a cut and would end behind
 // it, from the beginning of the text to its end.
-func (m *Masker) whole(s string, cut bool) iter.Seq[span] {
+func (m *tables) whole(s string, cut bool) iter.Seq[span] {
 	return func(yield func(span) bool) {
 		escaped := strings.ContainsAny(s, escapes)
 		for i := 0; i+Least <= len(s); i++ {
@@ -144,7 +196,7 @@ func (m *Masker) whole(s string, cut bool) iter.Seq[span] {
 
 // plain is where the longest spelling ends that begins at a place of a text; zero:
 // none does.
-func (m *Masker) plain(s string, i int, cut bool) (to int) {
+func (m *tables) plain(s string, i int, cut bool) (to int) {
 	for _, v := range m.heads[s[i:i+Least]] {
 		n := common(v, s[i:])
 		switch {
@@ -165,7 +217,7 @@ func cutAt(s string, i int, cut bool) bool {
 }
 
 // ends finds secrets whose beginning is missing because of a cut.
-func (m *Masker) ends(s string) (found []span) {
+func (m *tables) ends(s string) (found []span) {
 	for i := Least + len(ellipsis); i <= len(s); i++ {
 		if !m.tail[pair(s[i-2], s[i-1])] {
 			continue
@@ -239,8 +291,7 @@ func (t Text) FirstLine() Text {
 // MarshalText is the text, for JSON.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.s), nil }
 
-// Holds reports whether a text would be masked.
-func (m *Masker) Holds(s string) bool {
+func (m *tables) holds(s string) bool {
 	if m == nil {
 		return false
 	}
