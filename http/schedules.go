@@ -140,7 +140,7 @@ func (s *Server) writeSchedule(ctx *fasthttp.RequestCtx, account persistence.Acc
 	if no != nil {
 		return no
 	}
-	if no := outside(account, "the schedule", x.Schedule.Spec.Task.Bound()); no != nil { // an earlier request with the key has made it
+	if no := outside(account, "the schedule", x.Schedule.Sites); no != nil { // an earlier request with the key has made it
 		return no
 	}
 	status := fasthttp.StatusOK
@@ -352,7 +352,7 @@ func (s *Server) listSchedules(ctx *fasthttp.RequestCtx, account persistence.Acc
 		return no
 	}
 	list := scheduleList{Success: true, Schedules: []*answer.Schedule{}, Unreadable: l.Unreadable}
-	for _, one := range within(account, l.Schedules, func(one api.Schedule) []string { return one.Spec.Task.Bound() }) {
+	for _, one := range within(account, l.Schedules, func(one api.Schedule) []string { return one.Sites }) {
 		list.Schedules = append(list.Schedules, answer.OfSchedule(&one, false))
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, list)
@@ -382,7 +382,7 @@ func (s *Server) changesSchedule(to api.ScheduleChange) func(*fasthttp.RequestCt
 
 // changedSchedule answers a repeated change.
 func (s *Server) changedSchedule(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
-	return s.sendSchedule(ctx, fasthttp.StatusOK, "read a schedule", false, &api.GetSchedule{Account: access.ForActors(account), ID: id, Runs: 1})
+	return s.sendSchedule(ctx, fasthttp.StatusOK, "read a schedule", false, &api.GetSchedule{Account: access.ForActors(account), ID: id, Runs: 1, Bare: true})
 }
 
 func (s *Server) removeSchedule(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {

@@ -86,13 +86,18 @@ type ScheduleRun struct {
 // Schedule is a schedule as its account sees it.
 type Schedule struct {
 	ID      string        `json:"ID"`
-	Spec    ScheduleSpec  `json:"Spec"` // in a list without its items
+	Spec    ScheduleSpec  `json:"Spec"` // without its task, and without the items of its batch unless it is shown whole
 	Paused  bool          `json:"Paused"`
 	Created time.Time     `json:"Created"`
 	Changed time.Time     `json:"Changed"`
 	Next    []time.Time   `json:"Next"` // the next times, without jitter
 	Waiting int           `json:"Waiting"`
 	Runs    []ScheduleRun `json:"Runs"` // the last ones, the newest first
+	// Source is the text of its task, where it is shown whole.
+	Source json.RawMessage `json:"Source,omitempty"`
+	Items  int             `json:"Items,omitempty"` // of its batch
+	// Sites are those of the token that wrote it; none: any.
+	Sites []string `json:"Sites,omitempty"`
 }
 
 // PutSchedule makes a schedule, or changes one with an identifier.
@@ -129,7 +134,8 @@ type ChangeSchedule struct {
 type GetSchedule struct {
 	Account Account `json:"Account"`
 	ID      string  `json:"ID"`
-	Runs    int     `json:"Runs"` // at most so many
+	Runs    int     `json:"Runs"`           // at most so many
+	Bare    bool    `json:"Bare,omitempty"` // without its task and its items, which are not loaded then
 }
 
 // Scheduled answers the messages about one schedule.

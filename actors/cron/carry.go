@@ -36,9 +36,9 @@ func refusal(no *api.Refusal) error {
 // its task have the same names each time.
 func (m *Schedules) carry(ctx context.Context, s *schedule, st records.ScheduleState, rev uint64) error {
 	c, now := st.Claim, m.cfg.Clock.Now()
-	def, _, err := m.definition(ctx, s, st)
+	def, err := m.disk.Get(ctx, st.Account, st.ID)
 	if err != nil {
-		return err
+		return fmt.Errorf("read a schedule: %w", err)
 	}
 	of := *st.Ref(c.Planned)
 	// It is there before anything of the run is, and its end is written into it before

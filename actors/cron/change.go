@@ -118,7 +118,7 @@ func (m *Schedules) create(ctx context.Context, r *api.PutSchedule, def records.
 
 // made answers with a schedule that a request has made.
 func (m *Schedules) made(ctx context.Context, def records.Schedule) (*api.Scheduled, error) {
-	x, err := m.get(ctx, def.Account, def.ID, 0)
+	x, err := m.get(ctx, def.Account, def.ID, 0, true)
 	if err == nil && x.Refusal == nil {
 		x.Made = true
 	}
@@ -153,7 +153,7 @@ func (m *Schedules) isGone(account string) bool {
 
 // replace changes what a schedule does when. Its history and what waits stay.
 func (m *Schedules) replace(ctx context.Context, account api.Account, def records.Schedule) (*api.Scheduled, error) {
-	before, err := m.disk.Get(ctx, account.ID, def.ID)
+	before, err := m.disk.Show(ctx, account.ID, def.ID, false)
 	if errors.Is(err, persistence.ErrNotFound) {
 		return refused(notFound(def.ID)), nil
 	}
@@ -165,9 +165,9 @@ func (m *Schedules) replace(ctx context.Context, account api.Account, def record
 		return nil, fmt.Errorf("change a schedule: %w", err)
 	}
 	same := before.Spec.Cron == def.Spec.Cron && before.Spec.Zone == def.Spec.Zone && before.Spec.Every == def.Spec.Every
-	return m.change(ctx, account.ID, def.ID, func(st *records.ScheduleState) *api.Refusal {
+	x, err := m.change(ctx, account.ID, def.ID, func(st *records.ScheduleState) *api.Refusal {
 		if same && before.Spec.Every > 0 && st.Anchor.IsZero() { // an earlier version has written it
-			st.Every, st.Anchor = before.Spec.Every, anchor(before, st)
+			st.Every, st.Anchor = before.Spec.Every, anchor(&before.Schedule, st)
 		}
 		if same && !st.Next.IsZero() { // whoever sends the same again and again does not stop it
 			begin := st.Begin
@@ -183,9 +183,13 @@ func (m *Schedules) replace(ctx context.Context, account api.Account, def record
 		plan(st, &def, rule, m.cfg.Clock.Now())
 		return nil
 	})
+	if err != nil || x.Refusal != nil {
+		return x, err
+	}
+	return m.get(ctx, account.ID, def.ID, 0, true)
 }
 
-// change changes the state of a schedule, and answers with the schedule.
+// change changes the state of a schedule, and answers with the schedule as a list has it.
 func (m *Schedules) change(ctx context.Context, account, id string, f func(*records.ScheduleState) *api.Refusal) (*api.Scheduled, error) {
 	for {
 		st, rev, err := m.disk.State(ctx, account, id)
@@ -204,19 +208,23 @@ func (m *Schedules) change(ctx context.Context, account, id string, f func(*reco
 		case err != nil:
 			return nil, fmt.Errorf("change a schedule: %w", err)
 		}
-		return m.get(ctx, account, id, 0)
+		return m.get(ctx, account, id, 0, false)
 	}
 }
 
 // Change pauses a schedule, lets it go on, and so forth.
 func (m *Schedules) Change(ctx context.Context, r *api.ChangeSchedule) (*api.Scheduled, error) {
 	account := r.Account.ID
-	def, err := m.disk.Get(ctx, account, r.ID)
+	shown, err := m.disk.Show(ctx, account, r.ID, false)
 	if errors.Is(err, persistence.ErrNotFound) {
 		return refused(notFound(r.ID)), nil
 	}
 	if err != nil && !(r.Change == api.ScheduleRemove && errors.Is(err, persistence.ErrSealed)) {
 		return nil, fmt.Errorf("read a schedule: %w", err)
+	}
+	var def *records.Schedule
+	if shown != nil {
+		def = &shown.Schedule
 	}
 	switch r.Change {
 	case api.ScheduleRemove:
@@ -288,16 +296,16 @@ func (m *Schedules) runNow(ctx context.Context, def *records.Schedule) (*api.Sch
 	if s != nil {
 		m.turn(ctx, s)
 	}
-	return m.get(ctx, def.Account, def.ID, 1)
+	return m.get(ctx, def.Account, def.ID, 1, false)
 }
 
 // Get answers with one schedule and its last runs.
 func (m *Schedules) Get(ctx context.Context, r *api.GetSchedule) (*api.Scheduled, error) {
-	return m.get(ctx, r.Account.ID, r.ID, r.Runs)
+	return m.get(ctx, r.Account.ID, r.ID, r.Runs, !r.Bare)
 }
 
-func (m *Schedules) get(ctx context.Context, account, id string, runs int) (*api.Scheduled, error) {
-	def, err := m.disk.Get(ctx, account, id)
+func (m *Schedules) get(ctx context.Context, account, id string, runs int, whole bool) (*api.Scheduled, error) {
+	def, err := m.disk.Show(ctx, account, id, whole)
 	var st records.ScheduleState
 	if err == nil {
 		st, _, err = m.disk.State(ctx, account, id)
@@ -312,9 +320,10 @@ func (m *Schedules) get(ctx context.Context, account, id string, runs int) (*api
 	return &api.Scheduled{Schedule: s}, err
 }
 
-func (m *Schedules) show(ctx context.Context, def *records.Schedule, st records.ScheduleState, runs int) (*api.Schedule, error) {
-	s := &api.Schedule{ID: def.ID, Spec: def.Spec, Paused: st.Paused, Created: def.Created, Changed: def.Changed, Waiting: len(st.Waiting)}
-	rule, err := ruleOf(def, &st)
+func (m *Schedules) show(ctx context.Context, def *records.ScheduleShown, st records.ScheduleState, runs int) (*api.Schedule, error) {
+	s := &api.Schedule{ID: def.ID, Spec: def.Spec, Paused: st.Paused, Created: def.Created, Changed: def.Changed, Waiting: len(st.Waiting),
+		Source: def.Source, Items: def.Items, Sites: def.Sites}
+	rule, err := ruleOf(&def.Schedule, &st)
 	if err != nil {
 		return nil, err
 	}
@@ -355,7 +364,7 @@ func (m *Schedules) List(ctx context.Context, r *api.ListSchedules) (*api.Schedu
 	m.mu.Unlock()
 	x := &api.SchedulesListed{}
 	for _, id := range ids {
-		one, err := m.get(ctx, r.Account.ID, id, 1)
+		one, err := m.get(ctx, r.Account.ID, id, 1, false)
 		if errors.Is(err, persistence.ErrSealed) { // the others are no worse for it
 			x.Unreadable = append(x.Unreadable, id)
 			continue

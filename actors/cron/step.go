@@ -11,16 +11,18 @@ import (
 	"troupe/actors/records"
 )
 
-// definition is what a schedule does when, as it is written now.
+// definition is what a schedule does when, as it is written now, without its task and the
+// items of its batch: they are read for each run, so that no schedule keeps them in memory.
 func (m *Schedules) definition(ctx context.Context, s *schedule, st records.ScheduleState) (*records.Schedule, calendar.Rule, error) {
 	m.mu.Lock()
 	def := s.def
 	m.mu.Unlock()
 	if def == nil || !def.Changed.Equal(st.Changed) {
-		var err error
-		if def, err = m.disk.Get(ctx, st.Account, st.ID); err != nil {
+		shown, err := m.disk.Show(ctx, st.Account, st.ID, false)
+		if err != nil {
 			return nil, calendar.Rule{}, fmt.Errorf("read a schedule: %w", err)
 		}
+		def = &shown.Schedule
 		m.mu.Lock()
 		s.def = def
 		m.mu.Unlock()
@@ -154,7 +156,9 @@ func (m *Schedules) step(ctx context.Context, s *schedule) (did bool, err error)
 		}
 	}
 	if !goesOn && len(st.Waiting) > 0 {
-		m.claim(&st, def, m.cfg.Clock.At(now))
+		if err := m.claim(ctx, &st, def, m.cfg.Clock.At(now)); err != nil {
+			return false, err
+		}
 	}
 	if err := m.write(ctx, st, rev); err != nil {
 		return false, err
@@ -172,12 +176,17 @@ func (m *Schedules) step(ctx context.Context, s *schedule) (did bool, err error)
 }
 
 // claim takes the first of the times that wait.
-func (m *Schedules) claim(st *records.ScheduleState, def *records.Schedule, now time.Time) {
+func (m *Schedules) claim(ctx context.Context, st *records.ScheduleState, def *records.Schedule, now time.Time) error {
 	st.Claim = &records.ScheduleClaim{ScheduleDue: st.Waiting[0], At: now, Boot: m.cfg.Boot}
 	st.Waiting = st.Waiting[1:]
-	if def.Spec.Batch == nil {
+	if def.Spec.Batch == nil { // its place in the queue is in its name
+		def, err := m.disk.Get(ctx, st.Account, st.ID)
+		if err != nil {
+			return fmt.Errorf("read a schedule: %w", err)
+		}
 		st.Claim.Task = m.cfg.Queue.Name(&api.Execute{Account: api.Account{ID: def.Account, Plan: def.Plan}, Task: def.Spec.Task}).TaskID
 	}
+	return nil
 }
 
 // decide decides about the times that have come: they wait for their runs, or have none.

@@ -62,7 +62,7 @@ func OfSchedule(s *api.Schedule, whole bool) *Schedule {
 	a := &Schedule{
 		ScheduleID: s.ID, Name: s.Spec.Name, Status: "active", Cron: s.Spec.Cron, Every: engine.Millis(s.Spec.Every), TimeZone: s.Spec.Zone,
 		Missed: s.Spec.Missed, Overlap: s.Spec.Overlap, Jitter: engine.Millis(s.Spec.Jitter), Created: timeText(s.Created), Changed: timeText(s.Changed),
-		Next: []string{}, Waiting: s.Waiting, Sites: s.Spec.Task.Bound(),
+		Next: []string{}, Waiting: s.Waiting, Sites: s.Sites, Items: s.Items,
 	}
 	if s.Paused {
 		a.Status = "paused"
@@ -75,12 +75,11 @@ func OfSchedule(s *api.Schedule, whole bool) *Schedule {
 		a.Next = append(a.Next, at.In(zone).Format(time.RFC3339))
 	}
 	if b := s.Spec.Batch; b != nil {
-		a.Items = len(b.Items)
 		if whole {
-			a.Batch = &ScheduleBatch{s.Spec.Task.Source(), b.Name, b.Notify, b.Items}
+			a.Batch = &ScheduleBatch{s.Source, b.Name, b.Notify, b.Items}
 		}
 	} else if whole {
-		a.Task = s.Spec.Task.Source()
+		a.Task = s.Source
 	}
 	for _, r := range s.Runs {
 		a.Runs = append(a.Runs, ScheduleRun{timeText(r.Planned), timeText(r.Begun), timeText(r.Ended), r.Status, r.Code, r.Task, r.Batch, r.Times, r.Manual})
