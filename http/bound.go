@@ -44,7 +44,7 @@ func (s *Server) mayBatch(ctx *fasthttp.RequestCtx, account persistence.Account,
 	if !answer.SaneID([]byte(id)) {
 		return noBatch(id)
 	}
-	x, no := ask(s, ctx, s.base, "read a batch", &api.GetBatch{Account: access.ForActors(account), ID: id})
+	x, no := ask(s, ctx, s.base, "read a batch", &api.GetBatch{Account: access.ForActors(account), ID: id, Bare: true})
 	if no != nil {
 		return no
 	}
@@ -56,11 +56,11 @@ func (s *Server) maySchedule(ctx *fasthttp.RequestCtx, account persistence.Accou
 	if !answer.SaneID([]byte(id)) {
 		return noSchedule(id)
 	}
-	x, no := ask(s, ctx, s.base, "read a schedule", &api.GetSchedule{Account: access.ForActors(account), ID: id, Runs: 1})
+	x, no := ask(s, ctx, s.base, "read a schedule", &api.GetSchedule{Account: access.ForActors(account), ID: id, Runs: 1, Bare: true})
 	if no != nil {
 		return no
 	}
-	return outside(account, "the schedule", x.Schedule.Spec.Task.Bound())
+	return outside(account, "the schedule", x.Schedule.Sites)
 }
 
 // mayWriteSchedule is maySchedule where none may be there yet.

@@ -87,6 +87,8 @@ type GetBatch struct {
 	Account Account       `json:"Account"`
 	ID      string        `json:"ID"`
 	Wait    time.Duration `json:"Wait"`
+	// Bare asks without examples of failures: no results are loaded then.
+	Bare bool `json:"Bare,omitempty"`
 }
 
 // Batched answers the messages about one batch.
@@ -142,8 +144,8 @@ type BatchFailure struct {
 	Count int         `json:"Count"`
 	Item  int         `json:"Item"`
 	Task  string      `json:"Task"`
-	// Polled is the result of that one; nil: it is not kept any more, or was not asked
-	// for.
+	// Polled is the result of that one, as far as [outcome.Example] leaves it; nil: it is not
+	// kept any more, or was not asked for.
 	Polled *Polled `json:"Polled"`
 }
 

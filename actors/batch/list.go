@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/outcome"
 	"troupe/actors/records"
 	"troupe/persistence"
 )
@@ -34,7 +35,7 @@ func (m *Batches) Get(ctx context.Context, r *api.GetBatch) (*api.Batched, error
 		}
 		s = now // it was read anew meanwhile
 	}
-	info, err := m.info(ctx, s, true)
+	info, err := m.info(ctx, s, !r.Bare)
 	return &api.Batched{Batch: info}, err
 }
 
@@ -81,9 +82,11 @@ func (m *Batches) info(ctx context.Context, s *state, examples bool) (*api.Batch
 			continue
 		}
 		f.Task = e.Task
-		if f.Polled, err = m.result(ctx, s.account, e.Task); err != nil {
+		p, err := m.result(ctx, s.account, e.Task)
+		if err != nil {
 			return nil, err
 		}
+		f.Polled = outcome.Example(p) // of twenty results, one at a time is in memory
 	}
 	return b, nil
 }
@@ -225,7 +228,7 @@ func Fill(ctx context.Context, disk *records.Store, r *api.ListBatchItems, l *ap
 		}
 		bytes += len(it.Item)
 		if it.Polled != nil && it.Polled.Executed != nil && it.Polled.Executed.Outcome != nil {
-			bytes += len(it.Polled.Executed.Outcome.Data)
+			bytes += it.Polled.Executed.Outcome.Bytes()
 		}
 		if bytes >= maxFilled && i < len(l.Items)-1 {
 			l.Items, l.Next, l.More = l.Items[:i+1], it.Cursor, true

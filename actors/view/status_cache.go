@@ -69,9 +69,13 @@ func (b *StatusCache) ForgetAccount(account string) {
 	})
 }
 
-// Remember stores how a task has ended until it is deleted, if there is room.
+// Remember stores how a task has ended until it is deleted, if there is room. What was read
+// without the outcome says too little.
 func (b *StatusCache) Remember(task, account string, p *api.Polled, until time.Time) {
-	s := &entry{task: task, account: account, polled: p, until: until, weight: weightOf(p.Executed.Outcome)}
+	if p.Executed.Outcome == nil {
+		return
+	}
+	s := &entry{task: task, account: account, polled: p, until: until, weight: 1024 + p.Executed.Outcome.Bytes()}
 	if s.weight > cacheBytes/100 {
 		b.Delete(task) // what its actor has set
 		return
@@ -95,29 +99,6 @@ func (b *StatusCache) Remember(task, account string, p *api.Polled, until time.T
 	}
 }
 
-// weightOf is about how many bytes an outcome takes.
-func weightOf(o *engine.Outcome) int {
-	n := 1024 + len(o.Data) + len(o.Last)
-	for _, f := range o.Failures {
-		n += 256 + len(f.Text) + len(f.Action)
-	}
-	for _, s := range o.Steps {
-		n += 256 + StepBytes(s)
-	}
-	for _, d := range o.Dialogs {
-		n += 64 + len(d.Text) + len(d.Answer)
-	}
-	n += len(o.HAR)
-	if c := o.Collected; c != nil {
-		n += c.Bytes()
-	}
-	n += 512 * (len(o.Downloads) + len(o.Pictures))
-	for _, w := range o.Warnings {
-		n += 64 + len(w.Message)
-	}
-	return n
-}
-
 // Get answers a poll. It returns nil where an actor must answer: the task is not
 // in the cache, or the poll waits for its end.
 func (b *StatusCache) Get(m *api.Poll) *api.Polled {
@@ -133,11 +114,5 @@ func (b *StatusCache) Get(m *api.Poll) *api.Polled {
 	return s.polled
 }
 
-// Weigh is about how many bytes the texts of a step take.
-func StepBytes(s engine.StepReport) int {
-	n := len(s.Path) + len(s.Action) + len(s.Result) + len(s.Error)
-	for _, note := range s.Notes {
-		n += len(note)
-	}
-	return n
-}
+// StepBytes is about how many bytes the texts of a step take.
+func StepBytes(s engine.StepReport) int { return s.Bytes() }

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/valyala/fasthttp"
@@ -111,8 +110,7 @@ func OfTask(x *api.Executed) (int, *Task) {
 	}
 	if n, large := outcome.TooLarge(o); large {
 		a.Data, a.LastResult, a.Steps = nil, nil, nil
-		return a.fail(engine.CodePayloadTooLarge, fmt.Sprintf(
-			"The task's result has %d bytes, more than %d: return less, or use several tasks", n, outcome.MaxResult))
+		return a.fail(engine.CodePayloadTooLarge, outcome.TooLargeText(n))
 	}
 	switch o.End {
 	case engine.EndCompleted:
