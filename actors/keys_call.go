@@ -45,6 +45,19 @@ type (
 	}
 )
 
+var _ = handleInNode((*Node).keptAnswer)
+
+// keptAnswer looks how large the answer to a key is.
+func (n *Node) keptAnswer(ctx context.Context, m *api.KeptAnswer) (*api.AnswerKept, error) {
+	bound, cancel := context.WithTimeout(ctx, api.WriteTimeout)
+	defer cancel()
+	bytes, err := n.parts.records.AnswerSize(bound, m.Account.ID, m.Key)
+	if err != nil {
+		return &api.AnswerKept{Refusal: api.RefusalFor(n.parts.explainLate(bound, err))}, nil
+	}
+	return &api.AnswerKept{Bytes: bytes}, nil
+}
+
 func (k *keys) onBeginCall(ctx actor.Context, m *api.BeginCall) {
 	k.onRequest(ctx, &keyed{Execute: &api.Execute{TaskID: NewTaskID(time.Now()), Account: m.Account, Idempotency: m.Idempotency}, Call: true})
 }

@@ -10,6 +10,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/backlog"
+	"troupe/actors/records"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -65,10 +66,17 @@ var _ = handleInNode((*Node).poll)
 
 // poll reads the status cache first, which needs no actor.
 func (n *Node) poll(ctx context.Context, m *api.Poll) (*api.Polled, error) {
-	if p := n.parts.statusCache.Get(m); p != nil {
-		return p, nil
+	p := n.parts.statusCache.Get(m)
+	if p == nil {
+		var err error
+		if p, err = askNode[api.Polled](ctx, n, n.parts.tasks, m); err != nil {
+			return nil, err
+		}
 	}
-	return askNode[api.Polled](ctx, n, n.parts.tasks, m)
+	if m.Bare {
+		p = p.WithoutOutcome()
+	}
+	return p, nil
 }
 
 // withID gives a request that has none an identifier.
@@ -127,6 +135,9 @@ func causeOf(ctx context.Context, x *api.Execute) api.Cause {
 // that it is lost. A lost task has failed for good, whatever its node does when
 // it is back.
 func (n *Node) PollLost(ctx context.Context, m *api.Poll) (*api.Polled, error) {
+	if m.Bare {
+		ctx = records.WithoutOutcomes(ctx)
+	}
 	p, err := n.parts.records.GiveUpTask(ctx, m.TaskID, m.Account.ID)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):

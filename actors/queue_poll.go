@@ -80,8 +80,11 @@ func (u *queue) onQuestion(w *queueWait) {
 		u.reading[task] = r
 	}
 	r.count++
-	read := &placeRead{wait: w}
+	read, bare := &placeRead{wait: w}, asksForNoOutcome(w.message)
 	u.node.onDisk(func(c context.Context) (err error) {
+		if bare {
+			c = records.WithoutOutcomes(c)
+		}
 		read.key, read.entry, err = u.node.records.Queue().Find(c, account, task)
 		if err == nil && read.entry.Account == account {
 			return nil

@@ -10,6 +10,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/backlog"
+	"troupe/actors/records"
 	"troupe/engine"
 )
 
@@ -95,6 +96,12 @@ func (ts *tasks) start(ctx actor.Context, m *startTask) {
 	ts.live[x.TaskID] = &liveTask{pid: pid, account: x.Account.ID}
 }
 
+// asksForNoOutcome reports whether a question is answered without the outcome of its task.
+func asksForNoOutcome(message any) bool {
+	poll, polls := message.(*api.Poll)
+	return !polls || poll.Bare
+}
+
 // ask passes a question on to the task, or answers it from the disk.
 func (ts *tasks) ask(ctx actor.Context, id string, a api.Account, shape func(*api.Polled) any) {
 	client := ctx.Sender()
@@ -105,7 +112,11 @@ func (ts *tasks) ask(ctx actor.Context, id string, a api.Account, shape func(*ap
 	case t == nil:
 		root := ctx.ActorSystem().Root
 		var p *api.Polled
+		bare := asksForNoOutcome(ctx.Message())
 		ts.node.onDisk(func(c context.Context) (err error) {
+			if bare {
+				c = records.WithoutOutcomes(c)
+			}
 			var until time.Time
 			if p, until, err = ts.node.records.Poll(c, id, a.ID); !until.IsZero() {
 				ts.node.statusCache.Remember(id, a.ID, p, until)

@@ -86,6 +86,8 @@ func (c *fakeActors) Do(ctx context.Context, m any) (any, error) {
 			return orError(c.follow(ctx, m))
 		}
 		return &api.Followed{Refusal: noTask}, nil
+	case *api.KeptAnswer:
+		return &api.AnswerKept{}, nil
 	case *api.Cancel:
 		return &api.Cancelled{Found: c.found}, nil
 	}

@@ -40,7 +40,15 @@ type started struct {
 // sendRepeated answers a start whose key has a task already with what is true of that now:
 // it may wait, run, have ended, or be gone.
 func (s *Server) sendRepeated(ctx *fasthttp.RequestCtx, m *api.Execute, x *api.Started, t *TaskResult) *answer.Refusal {
-	p, err := api.Ask(s.base, s.cfg.Actors, &api.Poll{TaskID: x.TaskID, Account: m.Account})
+	ask := &api.Poll{TaskID: x.TaskID, Account: m.Account, Bare: true}
+	p, err := api.Ask(s.base, s.cfg.Actors, ask)
+	if err == nil && p.Refusal == nil && p.Status == api.TaskFailed { // why is in its outcome
+		if no := s.load(ctx, m.Account.ID); no != nil {
+			return no
+		}
+		ask.Bare = false
+		p, err = api.Ask(s.base, s.cfg.Actors, ask)
+	}
 	switch {
 	case err != nil:
 		return s.faults.Refuse(ctx, "poll the task of a key", err)
@@ -137,25 +145,48 @@ func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *
 	if !answer.SaneID([]byte(m.TaskID)) {
 		return answer.Refuse(engine.CodeTaskNotFound)
 	}
-	waiting, leave, no := s.waitFor(ctx, account, m.Wait)
-	if no != nil {
+	if m.Wait > 0 {
+		now, no := s.awaitTask(ctx, account, m)
+		switch {
+		case no != nil:
+			return no
+		case now.Status == api.TaskPending:
+			answer.SendJSON(ctx, fasthttp.StatusOK, answer.OfPoll(now))
+			return nil
+		}
+		m.Wait = 0
+	}
+	if no := s.load(ctx, account.ID); no != nil {
 		return no
 	}
-	defer leave()
-	p, err := api.Ask(waiting, s.cfg.Actors, m)
+	p, err := api.Ask(s.base, s.cfg.Actors, m)
 	if err != nil {
 		return s.faults.Refuse(ctx, "poll a task", err)
 	}
 	if p.Refusal != nil {
 		return answer.RefuseBy(p.Refusal)
 	}
-	if m.Wait > 0 && p.Status != api.TaskPending { // it was loaded while nobody knew when
-		if no := s.load(ctx, account.ID); no != nil {
-			return no
-		}
-	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, answer.OfPoll(p))
 	return nil
+}
+
+// awaitTask waits for the end of a task. Nothing of its result is loaded meanwhile.
+func (s *Server) awaitTask(ctx *fasthttp.RequestCtx, account persistence.Account, m *api.Poll) (*api.Polled, *answer.Refusal) {
+	waiting, leave, no := s.waitFor(ctx, account)
+	if no != nil {
+		return nil, no
+	}
+	defer leave()
+	bare := *m
+	bare.Bare = true
+	p, err := api.Ask(waiting, s.cfg.Actors, &bare)
+	if err != nil {
+		return nil, s.faults.Refuse(ctx, "poll a task", err)
+	}
+	if p.Refusal != nil {
+		return nil, answer.RefuseBy(p.Refusal)
+	}
+	return p, nil
 }
 
 // readWait reads how long the answer may wait.
@@ -173,10 +204,7 @@ func readWait(ctx *fasthttp.RequestCtx) (time.Duration, *lang.Fault) {
 }
 
 // waitFor counts a request that waits, and ends its context when the client goes away.
-func (s *Server) waitFor(ctx *fasthttp.RequestCtx, account persistence.Account, wait time.Duration) (waiting context.Context, leave func(), no *answer.Refusal) {
-	if wait == 0 { // what is there is loaded at once
-		return s.base, func() {}, s.load(ctx, account.ID)
-	}
+func (s *Server) waitFor(ctx *fasthttp.RequestCtx, account persistence.Account) (waiting context.Context, leave func(), no *answer.Refusal) {
 	out, no := s.waits.Take(account.ID)
 	if no != nil {
 		return nil, nil, no
@@ -209,7 +237,7 @@ func (s *Server) cancel(ctx *fasthttp.RequestCtx, account persistence.Account, i
 		return s.faults.Refuse(ctx, "cancel a task", err)
 	}
 	if !c.Found {
-		if _, no := ask(s, ctx, s.base, "cancel a task", &api.Poll{TaskID: id, Account: access.ForActors(account)}); no != nil {
+		if _, no := ask(s, ctx, s.base, "cancel a task", &api.Poll{TaskID: id, Account: access.ForActors(account), Bare: true}); no != nil {
 			return no
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"troupe/engine/lang"
 	"troupe/http/access"
 	"troupe/http/answer"
+	"troupe/http/gate"
 	"troupe/persistence"
 )
 
@@ -78,12 +79,18 @@ func (s *Server) getBatch(ctx *fasthttp.RequestCtx, account persistence.Account,
 	if fault != nil {
 		return answer.RefuseInvalid(*fault)
 	}
-	waiting, leave, no := s.waitFor(ctx, account, wait)
-	if no != nil {
-		return no
+	if wait > 0 { // examples of failures are loaded when it has ended, and there is room for them
+		waiting, leave, no := s.waitFor(ctx, account)
+		if no != nil {
+			return no
+		}
+		_, no = ask(s, ctx, waiting, "wait for a batch", &api.GetBatch{Account: access.ForActors(account), ID: id, Wait: wait, Bare: true})
+		leave()
+		if no != nil {
+			return no
+		}
 	}
-	defer leave()
-	return s.sendBatch(ctx, waiting, "read a batch", &api.GetBatch{Account: access.ForActors(account), ID: id, Wait: wait})
+	return s.changedBatch(ctx, account, id)
 }
 
 // changesBatch pauses batches, lets them go on, and so forth.
@@ -96,8 +103,11 @@ func (s *Server) changesBatch(to api.BatchChange) func(*fasthttp.RequestCtx, per
 	}
 }
 
-// changedBatch answers a repeated change.
+// changedBatch answers with a batch as it is, as a repeated change is answered, too.
 func (s *Server) changedBatch(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+	if no := s.load(ctx, account.ID); no != nil {
+		return no
+	}
 	return s.sendBatch(ctx, s.base, "read a batch", &api.GetBatch{Account: access.ForActors(account), ID: id})
 }
 
@@ -191,18 +201,26 @@ func (s *Server) streamItems(ctx *fasthttp.RequestCtx, m *api.ListBatchItems, mo
 	if !answer.SaneID([]byte(m.ID)) {
 		return noBatch(m.ID)
 	}
-	m.Most = min(itemsAtOnce, most)
-	first, no := ask(s, ctx, s.base, "read the results of a batch", m)
-	if no != nil {
-		return no
-	}
 	leave, no := s.waits.Take(m.Account.ID)
 	if no != nil {
 		return no
 	}
-	r := &itemStream{base: s.base, actors: s.cfg.Actors, conn: ctx.Conn(), patience: s.cfg.WriteTimeout, ask: *m, left: most, line: line, leave: leave,
+	weight, no := s.room(ctx, m.Account.ID, partWeight)
+	if no != nil {
+		leave()
+		return no
+	}
+	m.Most = min(itemsAtOnce, most)
+	first, no := ask(s, ctx, s.base, "read the results of a batch", m)
+	if no != nil {
+		weight.Release()
+		leave()
+		return no
+	}
+	r := &itemStream{base: s.base, actors: s.cfg.Actors, conn: ctx.Conn(), patience: s.cfg.WriteTimeout, ask: *m, left: most, line: line, leave: leave, weight: weight, part: min(partWeight, s.cfg.Memory.Account/2+1),
 		log: s.cfg.Log.With().Str("request", answer.RequestID(ctx)).Str("batch", m.ID).Logger()}
 	r.take(first)
+	weight.Is(int64(r.buf.Len()))
 	ctx.SetContentType(ndjson[0])
 	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 	ctx.Response.Header.Set(fasthttp.HeaderXContentTypeOptions, "nosniff")
@@ -224,6 +242,8 @@ type itemStream struct {
 	left     int
 	line     func(*api.BatchItem) any
 	leave    func()
+	weight   *gate.Weight // of what is not sent
+	part     int64        // how much room a part takes
 
 	buf  bytes.Buffer
 	over bool
@@ -254,7 +274,7 @@ func (r *itemStream) Read(p []byte) (int, error) {
 		if r.over {
 			return 0, io.EOF
 		}
-		l, err := api.Ask(r.base, r.actors, &r.ask)
+		l, err := r.more()
 		if err == nil && l.Refusal != nil {
 			err = l.Refusal
 		}
@@ -265,13 +285,27 @@ func (r *itemStream) Read(p []byte) (int, error) {
 			return 0, io.ErrUnexpectedEOF
 		}
 		r.take(l)
+		r.weight.Is(int64(r.buf.Len()))
 	}
 	_ = r.conn.SetWriteDeadline(time.Now().Add(r.patience))
 	return r.buf.Read(p)
 }
 
+// more reads the next part, as soon as there is room for it.
+func (r *itemStream) more() (*api.BatchItemsListed, error) {
+	r.weight.Release()
+	r.buf = bytes.Buffer{} // the one before may be large
+	patient, cancel := context.WithTimeout(r.base, r.patience)
+	defer cancel()
+	if err := r.weight.Wait(patient, r.part); err != nil {
+		return nil, tooMuch(err)
+	}
+	return api.Ask(r.base, r.actors, &r.ask)
+}
+
 // Close is called when the client is gone, too.
 func (r *itemStream) Close() error {
+	r.weight.Release()
 	r.leave()
 	return nil
 }

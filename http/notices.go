@@ -57,9 +57,9 @@ type (
 func (s *Server) noticeRoutes() []route {
 	one, endpoint := noticesPath+"/{noticeId}", endpointsPath+"/{endpointId}"
 	return []route{
-		s.tokenRoute("GET", noticesPath, withoutName(s.listNotices)),
-		s.callRoute(one+"/redeliver", byName(s.redeliver), asItIs(s.getNotice)),
-		s.tokenRoute("GET", one, s.getNotice),
+		s.tokenRoute("GET", noticesPath, s.loading(withoutName(s.listNotices))),
+		s.callRoute(one+"/redeliver", byName(s.redeliver), asItIs(s.loading(s.getNotice))),
+		s.tokenRoute("GET", one, s.loading(s.getNotice)),
 		s.tokenRoute("GET", endpointsPath, wholeList(s.listEndpoints)),
 		s.callRoute(endpointsPath, withBody(s.putEndpoint), s.endpointMade),
 		s.callRoute(endpoint+"/enable", byName(s.enableEndpoint), s.endpointMade),

@@ -81,7 +81,7 @@ func (s *Server) sentAgain(ctx *fasthttp.RequestCtx, account persistence.Account
 
 // waitsInQueue finds a task of the account that waits in the queue; nil: there is none.
 func (s *Server) waitsInQueue(account persistence.Account, id string) *answer.RecentTask {
-	p, err := api.Ask(s.base, s.cfg.Actors, &api.Poll{TaskID: id, Account: access.ForActors(account)})
+	p, err := api.Ask(s.base, s.cfg.Actors, &api.Poll{TaskID: id, Account: access.ForActors(account), Bare: true})
 	if err != nil || p.Refusal != nil || p.Queued == nil {
 		return nil
 	}

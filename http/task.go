@@ -79,6 +79,12 @@ func (s *Server) answerTask(ctx *fasthttp.RequestCtx, account persistence.Accoun
 		return answer.Refuse(engine.CodeDraining)
 	}
 
+	if m.Idempotency.Key != "" && !t.Async {
+		if no := s.roomForRepeat(ctx, m); no != nil {
+			return no
+		}
+	}
+
 	waiting, stop := s.disconnects.track(s.base, ctx.Conn())
 	defer stop()
 	listening := waiting
@@ -132,6 +138,19 @@ func (s *Server) executeMessage(ctx *fasthttp.RequestCtx, account persistence.Ac
 	return m, nil
 }
 
+// roomForRepeat waits until there is room for the answer that is kept of a request's key. It
+// is loaded after that.
+func (s *Server) roomForRepeat(ctx *fasthttp.RequestCtx, m *api.Execute) *answer.Refusal {
+	kept, no := ask(s, ctx, s.base, "look for the answer to a key", &api.KeptAnswer{Account: m.Account, Key: m.Idempotency.Key})
+	switch {
+	case no != nil:
+		return no
+	case kept.Bytes <= smallAnswer:
+		return nil
+	}
+	return s.loadWeighing(ctx, m.Account.ID, loadedTimes*kept.Bytes)
+}
+
 // continuesSession reports whether a task continues a session while the operator drains
 // a node of a cluster: its sessions go on until it stops, and then on another node. A
 // session of a service without others is where its clients wait for the service.
@@ -151,6 +170,11 @@ func (s *Server) play(ctx *fasthttp.RequestCtx, waiting context.Context, m *api.
 		return answer.RefuseBy(x.Refusal)
 	case x.Outcome == nil:
 		return s.faults.Refuse(ctx, "play a task", errors.New("the answer has no outcome"))
+	}
+	if m.Idempotency.Key != "" && x.TaskID != m.TaskID && ctx.UserValue(weightKey{}) == nil { // a repeat that came while the first request was played
+		if no := s.load(ctx, m.Account.ID); no != nil {
+			return no
+		}
 	}
 	status, a := answer.OfTask(x)
 	t.Status, t.Code, t.Worker, t.Failed = status, a.Code, x.WorkerID, len(x.Outcome.Failures)

@@ -26,6 +26,12 @@ const (
 	maxAll       = 512 << 20 // of everybody
 	// answerWeight is how much room the largest answer takes while it is loaded and encoded.
 	answerWeight = 2 * engine.MaxResult
+	// partWeight is how much a part of a list of items and results takes: what it has about,
+	// one more result, and all that as it is encoded.
+	partWeight = 3 * engine.MaxResult
+	// loadedTimes is how many times what is kept of an answer is in memory while it is sent:
+	// as it was read, as it was understood, and as it is encoded.
+	loadedTimes = 3
 	// smallAnswer is how much of an answer that its client does not take counts for nothing:
 	// the connection itself costs as much.
 	smallAnswer = 16 << 10
@@ -101,16 +107,26 @@ func (s *Server) load(ctx *fasthttp.RequestCtx, account string) *answer.Refusal 
 }
 
 func (s *Server) loadWeighing(ctx *fasthttp.RequestCtx, account string, n int64) *answer.Refusal {
+	unload(ctx) // what it has is part of n
+	w, no := s.room(ctx, account, n)
+	if no == nil {
+		ctx.SetUserValue(weightKey{}, w)
+	}
+	return no
+}
+
+// room waits for room, whoever gives it back.
+func (s *Server) room(ctx *fasthttp.RequestCtx, account string, n int64) (*gate.Weight, *answer.Refusal) {
 	listening, stop := s.disconnects.track(s.base, ctx.Conn())
 	defer stop()
 	patient, cancel := context.WithTimeout(listening, s.cfg.RequestTimeout)
 	defer cancel()
 	w := s.gate.Weigh(account)
-	if err := w.Wait(patient, n); err != nil {
-		return answer.RefuseBy(tooMuch(err))
+	// Where an account may have little at all, the request itself still has its part of that.
+	if err := w.Wait(patient, min(n, s.cfg.Memory.Account/2+1)); err != nil {
+		return nil, answer.RefuseBy(tooMuch(err))
 	}
-	ctx.SetUserValue(weightKey{}, w)
-	return nil
+	return w, nil
 }
 
 // unload gives back what a request has loaded, or was about to.

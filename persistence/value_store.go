@@ -173,6 +173,23 @@ func (s *ValueStore) Get(ctx context.Context, key string) ([]byte, error) {
 	return value, err
 }
 
+// Size is how many bytes a value has as it is kept, or [ErrNotFound]. It loads no file.
+func (s *ValueStore) Size(ctx context.Context, key string) (int64, error) {
+	r, err := s.store.Get(ctx, key)
+	if err != nil {
+		return 0, err
+	}
+	id := fileIn(r)
+	if id == "" {
+		return int64(len(r.Value)), nil
+	}
+	b, f, err := s.files.Open(ctx, id)
+	if err != nil {
+		return 0, fmt.Errorf("look how large %s is: %w", key, err)
+	}
+	return b.Size, f.Close()
+}
+
 // GetRevision returns a value with the revision of its record, or [ErrNotFound].
 func (s *ValueStore) GetRevision(ctx context.Context, key string) ([]byte, uint64, error) {
 	value, r, err := s.get(ctx, key)

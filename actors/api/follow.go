@@ -42,7 +42,7 @@ var _ = define(definition[Follow, Followed]{
 		id:     func(m *Follow) string { return m.TaskID },
 		found:  func(f *Followed) bool { return !f.Refusal.NotFound() },
 		at:     func(f *Followed) string { return f.Node },
-		record: func(m *Follow) *Poll { return &Poll{TaskID: m.TaskID, Account: m.Account} },
+		record: func(m *Follow) *Poll { return &Poll{TaskID: m.TaskID, Account: m.Account, Bare: true} },
 		lost:   func(p *Polled) *Followed { return &Followed{Status: p.Status, Refusal: p.Refusal} },
 	},
 })

@@ -8,6 +8,8 @@ type Poll struct {
 	TaskID  string        `json:"TaskID"`
 	Account Account       `json:"Account"`
 	Wait    time.Duration `json:"Wait"`
+	// Bare asks how far the task is, without its outcome: that is not loaded then.
+	Bare bool `json:"Bare,omitempty"`
 }
 
 func (*Poll) reply(*Polled) {}
@@ -61,3 +63,13 @@ var _ = define(definition[Poll, Polled]{
 })
 
 func (p *Polled) Refused() *Refusal { return p.Refusal }
+
+// WithoutOutcome is the answer to a poll that asks for no more.
+func (p *Polled) WithoutOutcome() *Polled {
+	if p.Executed == nil || p.Executed.Outcome == nil {
+		return p
+	}
+	bare := *p
+	bare.Executed = p.Executed.With(nil)
+	return &bare
+}

@@ -175,6 +175,15 @@ func (r *Store) keyAt(ctx context.Context, account, key string) (*Key, uint64, e
 	return k, revision, nil
 }
 
+// AnswerSize is how many bytes there are to load for the answer to a key; zero: none is kept.
+func (r *Store) AnswerSize(ctx context.Context, account, key string) (int64, error) {
+	n, err := r.Plain.Size(ctx, KeyPath(account, key))
+	if errors.Is(err, persistence.ErrNotFound) {
+		return 0, nil
+	}
+	return n, err
+}
+
 // Key reads the record of a key.
 func (r *Store) Key(ctx context.Context, account, key string) (*Key, error) {
 	k := new(Key)

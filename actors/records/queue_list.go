@@ -51,6 +51,7 @@ func (u Queue) ListWaiting(ctx context.Context, account, cursor string, most int
 		p, _, ok := backlog.ParseKey(key)
 		q, err := u.Read(ctx, key)
 		if err == nil && ok {
+			q.Task = nil // no list shows it: of all tasks one at a time is in memory
 			all, places = append(all, *q), append(places, p)
 		}
 		return err

@@ -77,10 +77,23 @@ func (r *Store) taskAt(ctx context.Context, id string) (t Task, revision uint64,
 	return t, rec.Revision, nil
 }
 
+// bare is in the contexts of [WithoutOutcomes].
+type bare struct{}
+
+// WithoutOutcomes is ctx for reading how far tasks are: outcomes stay on the disk.
+func WithoutOutcomes(ctx context.Context) context.Context {
+	return context.WithValue(ctx, bare{}, true)
+}
+
+func withoutOutcomes(ctx context.Context) bool { return ctx.Value(bare{}) != nil }
+
 // ended reads how a task has ended.
 func (r *Store) ended(ctx context.Context, t Task) (*api.Polled, error) {
 	if t.Lost {
 		return &api.Polled{Status: t.Status, Executed: t.Executed(lostTask())}, nil
+	}
+	if withoutOutcomes(ctx) {
+		return &api.Polled{Status: t.Status, Executed: t.Executed(nil)}, nil
 	}
 	out := new(engine.Outcome)
 	err := ReadJSON(ctx, r.Plain, OutcomePrefix+t.ID, out)

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -42,9 +43,9 @@ func (s *Streams) Events(ctx *fasthttp.RequestCtx, p *Credential, id string) *an
 	if no != nil {
 		return no
 	}
-	f := &taskSource{actors: s.cfg.Actors, ask: m}
+	f := &taskSource{actors: s.cfg.Actors, ask: m, answer: s.cfg.Answer}
 	f.ask.Wait = s.cfg.Heartbeat
-	t := s.stream(ctx, f.next)
+	t := s.stream(ctx, p.account.ID, f.next)
 	f.guard = s.guarded(t, p, nil)
 	gone := t.stop
 	t.stop = func() {
@@ -54,8 +55,7 @@ func (s *Streams) Events(ctx *fasthttp.RequestCtx, p *Credential, id string) *an
 	t.log = t.log.With().Str("task", id).Logger()
 	t.beat()
 	f.take(t, first)
-	t.begin(ctx)
-	return nil
+	return s.begin(ctx, t)
 }
 
 // taskSource is where the events of one task come from.
@@ -63,6 +63,7 @@ type taskSource struct {
 	actors Actors
 	guard  *guard
 	ask    api.Follow
+	answer int64 // how much room the largest end takes
 }
 
 func (f *taskSource) next(t *stream) {
@@ -99,8 +100,15 @@ func (f *taskSource) take(t *stream, m *api.Followed) {
 	}
 }
 
-// finish tells how the task ended, as a poll does.
+// finish tells how the task ended, as a poll does, where there is room for it. Else the
+// client asks again, with the number of the last event it has got.
 func (f *taskSource) finish(t *stream) {
+	patient, cancel := context.WithTimeout(t.ctx, t.patience)
+	defer cancel()
+	if err := t.weight.Wait(patient, f.answer); err != nil {
+		t.over = true
+		return
+	}
 	p, err := api.Ask(t.ctx, f.actors, &api.Poll{TaskID: f.ask.TaskID, Account: f.ask.Account})
 	switch {
 	case err != nil:

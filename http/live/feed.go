@@ -48,7 +48,7 @@ func (s *Streams) Feed(ctx *fasthttp.RequestCtx, p *Credential) *answer.Refusal 
 		return no
 	}
 	f := &feedSource{tokens: s.tokens.open(p.account.ID), credential: p, beat: s.cfg.Heartbeat, reader: s.cfg.Source.Subscribe(p.account.ID, p.account.Operator, answer.DefaultRecent)}
-	t := s.stream(ctx, f.next)
+	t := s.stream(ctx, p.account.ID, f.next)
 	f.guard = s.guarded(t, p, s.leaving)
 	gone := t.stop
 	t.stop = func() {
@@ -59,8 +59,7 @@ func (s *Streams) Feed(ctx *fasthttp.RequestCtx, p *Credential) *answer.Refusal 
 	}
 	t.beat()
 	f.begin(t)
-	t.begin(ctx)
-	return nil
+	return s.begin(ctx, t)
 }
 
 // feedSource is where a feed's events come from.

@@ -12,6 +12,7 @@ import (
 	"troupe/http/access"
 	"troupe/http/admin"
 	"troupe/http/answer"
+	"troupe/http/gate"
 	"troupe/persistence"
 )
 
@@ -35,8 +36,11 @@ type Config struct {
 	Others func(ctx context.Context, account string) map[string]int
 	// While returns a context that ends when the client of a connection goes away.
 	While        func(context.Context, net.Conn) (context.Context, func())
-	WriteTimeout time.Duration // for a client to take what was sent
-	Heartbeat    time.Duration // between signs of life
+	Gate         *gate.Gate               // of what streams have in memory that is not sent
+	Answer       int64                    // how much room the largest answer takes there
+	TooMuch      func(error) *api.Refusal // where there is no room
+	WriteTimeout time.Duration            // for a client to take what was sent
+	Heartbeat    time.Duration            // between signs of life
 }
 
 // Authorizer issues tickets and links, and decides which stream a client may follow.

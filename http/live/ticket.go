@@ -177,7 +177,7 @@ func (s *Authorizer) owns(account persistence.Account, object string) (bool, err
 				return true, nil
 			}
 		}
-		p, err := api.Ask(s.cfg.Faults.Base, s.cfg.Actors, &api.Poll{TaskID: object, Account: access.ForActors(account)})
+		p, err := api.Ask(s.cfg.Faults.Base, s.cfg.Actors, &api.Poll{TaskID: object, Account: access.ForActors(account), Bare: true})
 		return err == nil && p.Refusal == nil, err
 	}
 	found, err := api.Ask(s.cfg.Faults.Base, s.cfg.Actors, &api.ListWorkers{Account: access.ForActors(account)})
