@@ -50,7 +50,8 @@ func (c *calls) cancel(account, from, id string) {
 	if len(found) != 1 {
 		return
 	}
-	for _, end := range found {
+	for who, end := range found {
+		who.cancelled.Store(true)
 		end()
 	}
 }

@@ -9,8 +9,10 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/zerolog"
 )
@@ -44,6 +46,7 @@ func New(cfg Config) *Server {
 		Instructions: instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 	})
+	s.sdk.AddReceivingMiddleware(coded)
 	for _, t := range tools() {
 		s.sdk.AddTool(t.describe(), s.handler(t))
 	}
@@ -59,7 +62,7 @@ func New(cfg Config) *Server {
 
 // RunStdio answers one client over a pair of streams until it closes them or ctx ends.
 func (s *Server) RunStdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	err := s.sdk.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: maxMessage})
+	err := s.sdk.Run(ctx, &sdk.IOTransport{Reader: in, Writer: answers{out}, MaxLineLength: maxMessage})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
 	}
@@ -75,6 +78,8 @@ type caller struct {
 	from    string // where the client is
 	id      string // of the message, as it is written
 	ctx     context.Context
+
+	cancelled atomic.Bool // by the client
 }
 
 type callerKey struct{}
@@ -96,13 +101,16 @@ func (s *Server) Handle(w http.ResponseWriter, r *http.Request, account, from st
 	if method == "notifications/cancelled" {
 		s.running.cancel(account, from, id)
 	}
-	r = r.WithContext(context.WithValue(r.Context(), callerKey{}, &caller{account, from, id, r.Context()}))
+	who := &caller{account: account, from: from, id: id, ctx: r.Context()}
+	r = r.WithContext(context.WithValue(r.Context(), callerKey{}, who))
+	out := &unanswered{ResponseWriter: w, who: who}
+	defer out.end()
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if bytes.Contains(body, []byte(`"progressToken"`)) || bytes.Contains(body, []byte(`"subscriptions/listen"`)) {
-		s.streams.ServeHTTP(w, r)
+		s.streams.ServeHTTP(out, r)
 		return
 	}
-	s.buffers.ServeHTTP(w, r)
+	s.buffers.ServeHTTP(out, r)
 }
 
 // manyMessages answers several messages in one request. The protocol has none since its
@@ -134,10 +142,10 @@ func (s *Server) handler(t *tool) sdk.ToolHandler {
 		if req.Extra != nil && req.Extra.Header != nil {
 			own, err := policyOf(req.Extra.Header)
 			if err != nil {
-				return nil, err
+				return nil, refusedHeaders(err)
 			}
 			if c.policy.Sites, err = narrow(c.policy.Sites, own.Sites); err != nil {
-				return nil, err
+				return nil, refusedHeaders(err)
 			}
 			c.policy.Downloads, c.policy.Uploads = c.policy.Downloads || own.Downloads, c.policy.Uploads || own.Uploads
 			c.client.header["Authorization"] = req.Extra.Header.Values("Authorization")
@@ -147,8 +155,8 @@ func (s *Server) handler(t *tool) sdk.ToolHandler {
 		switch {
 		case errors.As(err, &wrong):
 			a = &reply{head: wrong.Error(), failed: true}
-		case ctx.Err() != nil && err != nil:
-			return nil, context.Cause(ctx)
+		case ctx.Err() != nil:
+			return nil, errCancelled
 		case err != nil:
 			s.cfg.Log.Error().Err(err).Str("tool", t.name).Msg("a tool failed")
 			a = &reply{head: "The service cannot be reached or does not answer as expected: " + err.Error() + ". Try again; if it stays so, tell the person you work for.", failed: true}
@@ -156,6 +164,11 @@ func (s *Server) handler(t *tool) sdk.ToolHandler {
 		s.cfg.Log.Info().Str("tool", t.name).Str("account", c.account).Str("session", a.session).Str("task", a.task).Bool("failed", a.failed).Msg("mcp")
 		return a.result(), nil
 	}
+}
+
+// refusedHeaders says what is wrong with the bounds that a request has in its headers.
+func refusedHeaders(err error) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 }
 
 // argumentError is a fault of a tool's arguments.
