@@ -78,6 +78,8 @@ type bed struct {
 	net   *network
 	disk  *records.Store
 	wall  clock.Clock
+	// result writes results in notices; nil: none is in any.
+	result func(*api.Polled) ([]byte, error)
 	*Notices
 }
 
@@ -101,7 +103,7 @@ func inBubble(t *testing.T, f func(*bed)) {
 
 func (b *bed) start() {
 	b.t.Helper()
-	b.Notices = New(Config{Records: b.disk, Clock: &b.wall, Client: &http.Client{Transport: b.net}, Log: zerolog.Nop()})
+	b.Notices = New(Config{Records: b.disk, Clock: &b.wall, Client: &http.Client{Transport: b.net}, Result: b.result, Log: zerolog.Nop()})
 	if err := b.Start(b.t.Context()); err != nil {
 		b.t.Fatal(err)
 	}

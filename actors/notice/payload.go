@@ -51,20 +51,21 @@ type endpointData struct {
 	Reason     string    `json:"reason"`
 }
 
-// payload makes the body of a notice. It is the same for each attempt.
-func (m *Notices) payload(n records.Notice) ([]byte, error) {
+// payload makes the body of a notice, with the result that it has in it, if any. It is the
+// same for each attempt.
+func (m *Notices) payload(n records.Notice, result *api.Executed) ([]byte, error) {
 	p := payload{Type: n.Event, Timestamp: n.At.UTC()}
 	switch {
 	case n.Task != nil:
 		t := n.Task
-		d := taskData{TaskID: t.ID, Status: t.Status, Code: t.Code, Attempts: t.Attempts, EndedAt: t.Ended.UTC(), Large: t.Large,
+		d := taskData{TaskID: t.ID, Status: t.Status, Code: t.Code, Attempts: t.Attempts, EndedAt: t.Ended.UTC(), Large: t.Large && result == nil,
 			URL: m.cfg.Address + "/v1/get-result?taskId=" + url.QueryEscape(t.ID)}
 		if t.Batch != nil {
 			d.BatchID, d.Index = t.Batch.Batch, &t.Batch.Item
 		}
-		if t.Result != nil && m.cfg.Result != nil {
+		if result != nil && m.cfg.Result != nil {
 			var err error
-			if d.Result, err = m.cfg.Result(&api.Polled{Status: outcome.Polled(t.Result.Outcome.End), Executed: t.Result}); err != nil {
+			if d.Result, err = m.cfg.Result(&api.Polled{Status: outcome.Polled(result.Outcome.End), Executed: result}); err != nil {
 				return nil, fmt.Errorf("write the result: %w", err)
 			}
 		}

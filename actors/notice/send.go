@@ -62,6 +62,11 @@ func (m *Notices) send(l *line, e *entry) {
 		m.logError(a, err, n, "notice not read")
 		return
 	}
+	result, err := disk.Result(a.ctx, n)
+	if err != nil {
+		m.logError(a, err, n, "notice not read")
+		return
+	}
 	secret, err := m.secret(a.ctx, a.id)
 	if err != nil { // that is not the receiver's fault: this is no attempt
 		if errors.Is(err, persistence.ErrSealed) {
@@ -70,7 +75,7 @@ func (m *Notices) send(l *line, e *entry) {
 		m.logError(a, err, n, "notice not signed: the secret of its account cannot be read")
 		return
 	}
-	try, after := m.attempt(a, n, secret)
+	try, after := m.attempt(a, n, result, secret)
 	if a.ctx.Err() != nil { // the node ends, or the account is removed
 		return
 	}
@@ -130,11 +135,11 @@ func (m *Notices) next(n records.Notice, after time.Duration) time.Time {
 }
 
 // attempt sends a notice once. After is how long its receiver wants to be left alone.
-func (m *Notices) attempt(a *account, n records.Notice, secret records.NoticeSecret) (try api.NoticeTry, after time.Duration) {
+func (m *Notices) attempt(a *account, n records.Notice, result *api.Executed, secret records.NoticeSecret) (try api.NoticeTry, after time.Duration) {
 	began := time.Now()
 	try.At = began
 	defer func() { try.Took = time.Since(began) }()
-	body, err := m.payload(n)
+	body, err := m.payload(n, result)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(a.ctx, m.cfg.Timeout)
 		defer cancel()

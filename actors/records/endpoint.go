@@ -243,7 +243,7 @@ func (u Notices) PutSecret(ctx context.Context, account string, s NoticeSecret, 
 
 // eraseAll removes everything about notices of an account.
 func (u Notices) eraseAll(ctx context.Context, account string) error {
-	for _, prefix := range []string{NoticePrefix, NoticeLogPrefix, EndpointPrefix, EndpointStatePrefix} {
+	for _, prefix := range []string{NoticePrefix, NoticeLogPrefix, NoticeResultPrefix, EndpointPrefix, EndpointStatePrefix} {
 		for {
 			list, err := u.r.Store.Keys(ctx, prefix+account+"/", "", surveyed)
 			if err != nil {

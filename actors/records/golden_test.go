@@ -65,7 +65,7 @@ func keptRecords(t *testing.T) []golden.Case {
 			"queued": queuedPlace.Key("t1"), "queued in a group": groupPlace.Key("t1"), "task that was queued in a group": groupPlace.TaskID("t1"),
 			"ended": records.EndedPrefix + "ada~1", "dead": records.DeadPrefix + "ada~1", "holder": records.HolderKey, "tasks ahead": records.AheadKey,
 			"notice": records.NoticeKey("ada~1", noticeID), "notice in the log": records.NoticeLogKey("ada~1", noticeID), "endpoint": records.EndpointPrefix + "ada~1/" + records.EndpointID("https://example.com/hook"),
-			"state of an endpoint": records.EndpointStatePrefix + "ada~1/", "secret of notices": records.NoticeSecretPrefix + "ada~1",
+			"state of an endpoint": records.EndpointStatePrefix + "ada~1/", "result in notices": records.NoticeResultKey("ada~1", "t1"), "secret of notices": records.NoticeSecretPrefix + "ada~1",
 			"schedule": records.ScheduleKey("ada~1", "s1"), "state of a schedule": records.ScheduleStateKey("ada~1", "s1"), "run of a schedule": records.ScheduleRunKey("s1", time.UnixMilli(1795449031000)),
 			"batch": records.BatchKey("ada~1", "b1"), "item of a batch": records.BatchItemKey("b1", 7),
 		}),

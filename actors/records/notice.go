@@ -52,6 +52,9 @@ type NoticeTask struct {
 	Batch    *api.BatchRef  `json:"batch,omitempty"`
 	Result   *api.Executed  `json:"result,omitempty"` // where the notice has it in it
 	Large    bool           `json:"large,omitempty"`  // it was to have it, and that is too large
+	// Apart says that the result is at [NoticeResultKey], for all receivers. Large is set with
+	// it, for releases that know of no such place.
+	Apart bool `json:"apart,omitempty"`
 }
 
 // NoticeBatch is a batch that has ended.
@@ -195,12 +198,14 @@ func (r *Store) noticesOf(ctx context.Context, t Task, q *Queued, out *engine.Ou
 	if about.Status == api.TaskFailed {
 		event, wanted = EventTaskFailed, append(wanted, engine.NoticeFailed)
 	}
+	var result *api.Executed // the same for all
+	large := false
 	for _, to := range all {
 		if !to.Wants(wanted...) {
 			continue
 		}
 		of := about
-		if to.Result {
+		if to.Result && result == nil && !large {
 			if out == nil {
 				p, err := r.ended(ctx, t)
 				if err != nil {
@@ -208,10 +213,13 @@ func (r *Store) noticesOf(ctx context.Context, t Task, q *Queued, out *engine.Ou
 				}
 				out = p.Executed.Outcome
 			}
-			of.Result, of.Large = t.Executed(out), false
-			if b, err := json.Marshal(of.Result); err != nil || len(b) > maxNoticeResult {
-				of.Result, of.Large = nil, true
+			result = t.Executed(out)
+			if b, err := json.Marshal(result); err != nil || len(b) > maxNoticeResult {
+				result, large = nil, true
 			}
+		}
+		if to.Result {
+			of.Result, of.Large = result, large
 		}
 		list = append(list, Notice{ID: noticeID(t.Started, t.ID, to.URL), Account: t.Account, URL: to.URL, Event: event, At: t.Ended, Task: &of})
 	}
@@ -285,6 +293,9 @@ func (u Notices) with(ctx context.Context, account string, own []engine.Notify, 
 // Put writes notices that are to be delivered. They survive a loss of power with the
 // next durable write.
 func (u Notices) Put(ctx context.Context, list []Notice) error {
+	if err := u.apart(ctx, list, false); err != nil {
+		return err
+	}
 	for i := range list {
 		n := &list[i]
 		n.Status = api.NoticeWaiting
@@ -301,6 +312,9 @@ func (u Notices) Put(ctx context.Context, list []Notice) error {
 // putNew is Put for those notices that are not there yet, delivered or not: several nodes
 // may write those of one end.
 func (u Notices) putNew(ctx context.Context, list []Notice) error {
+	if err := u.apart(ctx, list, true); err != nil {
+		return err
+	}
 	for i := range list {
 		n := &list[i]
 		_, err := u.r.Store.Get(ctx, NoticeLogKey(n.Account, n.ID))
@@ -347,6 +361,9 @@ func (u Notices) Again(ctx context.Context, n Notice) error {
 }
 
 func (u Notices) put(ctx context.Context, key string, n Notice, expires time.Time, durable bool) error {
+	if err := u.lasts(ctx, n, expires); err != nil {
+		return err
+	}
 	b, err := json.Marshal(n)
 	if err != nil {
 		return fmt.Errorf("write the notice %s: %w", n.ID, err)

@@ -95,6 +95,13 @@ var sealers = map[string]func(ctx context.Context, r *Store, seal *persistence.S
 		err := r.Notices().End(ctx, n)
 		return func() error { _, err := r.Notices().Read(ctx, NoticeLogKey("ada", n.ID)); return err }, err
 	},
+	NoticeResultPrefix: func(ctx context.Context, r *Store, _ *persistence.Seal) (func() error, error) {
+		n := Notice{ID: "msg_00000000003_" + strings.Repeat("c", 24), Account: "ada", At: time.Now(), Task: &NoticeTask{ID: "t3", Result: &api.Executed{Outcome: &engine.Outcome{Data: []byte(`"` + strings.Repeat("x", 2*smallResult) + `"`)}}}}
+		other := n
+		other.ID = "msg_00000000003_" + strings.Repeat("d", 24)
+		err := r.Notices().apart(ctx, []Notice{n, other}, true)
+		return func() error { _, err := r.Sealed.Get(ctx, NoticeResultKey("ada", "t3")); return err }, err
+	},
 	EndpointPrefix: func(ctx context.Context, r *Store, _ *persistence.Seal) (func() error, error) {
 		_, err := r.Notices().PutEndpoint(ctx, "ada", Endpoint{Notify: engine.Notify{URL: "https://a.example/"}}, 5)
 		return func() error {
