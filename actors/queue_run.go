@@ -173,6 +173,7 @@ func (u *queue) onStarted(m *api.Started) {
 	case no == nil:
 		t.begun = true
 		u.past(t)
+		u.node.feeder().Barred(t.place.Account, "")
 		u.batchOf(t).Began(m.TaskID)
 		u.wake(m.TaskID)
 		if t.cause != "" && u.nodes != nil {
@@ -190,6 +191,7 @@ func (u *queue) onStarted(m *api.Started) {
 		until := u.after(max(no.RetryAfter, time.Second))
 		if ofAccount[no.Code] {
 			u.book.Pause(t.place.Account, until, time.Now())
+			u.node.feeder().Barred(t.place.Account, no.Code)
 		}
 		u.putBack(m.TaskID, until)
 	}

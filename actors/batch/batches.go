@@ -54,6 +54,8 @@ type Batches struct {
 	readying map[[2]string]chan struct{}
 	// tasks are those that were given to the queue and have not ended.
 	tasks map[string]*item
+	// barred are the accounts of which the queue begins no more tasks now.
+	barred map[string]bar
 }
 
 // state is a batch in memory. The mutex of [Batches] guards it.
@@ -112,7 +114,7 @@ type item struct {
 
 // Open reads the batches of an earlier process. They go on when Start is called.
 func Open(ctx context.Context, cfg Config) (*Batches, error) {
-	m := &Batches{cfg: cfg, all: map[string]*state{}, gone: map[string]bool{}, readying: map[[2]string]chan struct{}{}, tasks: map[string]*item{}}
+	m := &Batches{cfg: cfg, all: map[string]*state{}, gone: map[string]bool{}, readying: map[[2]string]chan struct{}{}, tasks: map[string]*item{}, barred: map[string]bar{}}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	all, err := cfg.Records.Batches().All(ctx)
 	if err != nil {
@@ -172,6 +174,7 @@ func (m *Batches) Forget(account string) {
 	}
 	m.mu.Lock()
 	m.gone[account] = true
+	delete(m.barred, account)
 	var feeds []chan struct{}
 	for id, s := range m.all {
 		if s.account == account {

@@ -67,6 +67,9 @@ func (m *Batches) info(ctx context.Context, s *state, examples bool) (*api.Batch
 	}
 	m.mu.Lock()
 	b := s.info(time.Now())
+	if s.b.Ended.IsZero() {
+		b.Held, _ = m.heldBack(s)
+	}
 	m.mu.Unlock()
 	for i := range b.Failures {
 		if !examples || i >= maxExamples {
@@ -130,7 +133,7 @@ func (s *state) info(now time.Time) *api.Batch {
 	case !s.b.Ended.IsZero():
 		b.Expires, b.Dropped, b.Rate = s.b.Expires(), rest, 0
 	default:
-		b.Waiting, b.Held = rest, s.held
+		b.Waiting = rest
 		if b.Rate > 0 && s.b.State == api.BatchRunning {
 			left := float64(rest+s.running) / b.Rate * float64(time.Minute)
 			b.Left = time.Duration(min(left, float64(math.MaxInt64)/2))
