@@ -28,6 +28,7 @@ var written = map[string]string{
 	"actors/records.Notices.PutState":    "notice-endpoint-state",
 	"actors/records.Notices.PutEndpoint": "notice-endpoint",
 	"actors/records.Notices.PutSecret":   "notice-secret",
+	"actors/records.Notices.apart":       "notice-result",
 	"actors/records.Notices.put":         "notice",
 	"actors/records.Store.SealNotify":    "task notice-endpoint",
 	"actors/records.Store.noticesOf":     "notice",

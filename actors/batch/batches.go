@@ -206,38 +206,6 @@ func (m *Batches) find(account, id string) *state {
 	return s
 }
 
-// Holds reports whether tasks of a batch are not to begin.
-func (m *Batches) Holds(of *api.BatchRef, plan engine.Plan) bool {
-	if m == nil || of == nil {
-		return false
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.all[of.Batch]
-	switch {
-	case s == nil:
-		return false
-	case s.b.State == api.BatchPaused, s.b.State == api.BatchCancelled:
-		return true
-	case s.b.State != api.BatchRunning:
-		return false
-	}
-	it := s.live[of.Item]
-	return it != nil && it.Round == of.Round && (s.held == engine.CodePlanRequired || s.plan != plan)
-}
-
-// Drops reports whether items of a batch that have not begun do not begin any more: it is
-// cancelled.
-func (m *Batches) Drops(of *api.BatchRef) bool {
-	if m == nil || of == nil {
-		return false
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.all[of.Batch]
-	return s != nil && s.b.State == api.BatchCancelled
-}
-
 // Returned tells that the queue has given an item back that was not to begin.
 func (m *Batches) Returned(of *api.BatchRef) {
 	m.change(of, func(s *state) {

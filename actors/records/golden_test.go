@@ -49,6 +49,7 @@ func keptRecords(t *testing.T) []golden.Case {
 		golden.Record[records.Notice](t, "notice", nil),
 		golden.Record[records.Endpoint](t, "notice-endpoint", nil),
 		golden.Record[records.EndpointState](t, "notice-endpoint-state", nil),
+		golden.Record[api.Executed](t, "notice-result", nil),
 		golden.Record[records.NoticeSecret](t, "notice-secret", nil),
 		golden.Record[engine.Outcome](t, "outcome", nil),
 		golden.Record[records.Queued](t, "queued", nil),

@@ -1,0 +1,52 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"troupe/persistence"
+)
+
+// Read reads a notice by its key.
+func (u Notices) Read(ctx context.Context, key string) (n Notice, err error) {
+	return n, ReadJSON(ctx, u.r.Sealed, key, &n)
+}
+
+// Find reads a notice of an account.
+func (u Notices) Find(ctx context.Context, account, id string) (n Notice, err error) {
+	if len(id) != noticeIDLength || !strings.HasPrefix(id, "msg_") {
+		return n, persistence.ErrNotFound
+	}
+	n, err = u.Read(ctx, NoticeKey(account, id))
+	if errors.Is(err, persistence.ErrNotFound) {
+		n, err = u.Read(ctx, NoticeLogKey(account, id))
+	}
+	return n, err
+}
+
+// List reads a part of a list. Those that cannot be opened are lost; one that cannot be read is
+// logged and skipped.
+func (u Notices) List(ctx context.Context, prefix, after string, most int) (list []Notice, lost []string, next string, err error) {
+	keys, err := u.r.Store.Keys(ctx, prefix, after, most)
+	if err != nil {
+		return nil, nil, "", fmt.Errorf("list notices: %w", err)
+	}
+	for _, k := range keys {
+		n, err := u.Read(ctx, k.Key)
+		switch {
+		case err == nil:
+			list = append(list, n)
+		case errors.Is(err, persistence.ErrSealed):
+			lost = append(lost, path.Base(k.Key))
+		case !errors.Is(err, persistence.ErrNotFound):
+			u.r.log.Error().Err(err).Str("key", k.Key).Msg("record not read")
+		}
+	}
+	if len(keys) == most {
+		next = keys[most-1].Key
+	}
+	return list, lost, next, nil
+}
