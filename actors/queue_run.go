@@ -173,7 +173,9 @@ func (u *queue) onStarted(m *api.Started) {
 	case no == nil:
 		t.begun = true
 		u.past(t)
-		u.node.feeder().Barred(t.place.Account, "")
+		if !u.book.Paused(t.place.Account, time.Now()) { // not one that was claimed before
+			u.node.feeder().Barred(t.place.Account, "")
+		}
 		u.batchOf(t).Began(m.TaskID)
 		u.wake(m.TaskID)
 		if t.cause != "" && u.nodes != nil {

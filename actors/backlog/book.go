@@ -317,25 +317,6 @@ func (b *Book) PutBack(task string, bytes int64, until clock.Due) {
 	b.Ended(task)
 }
 
-// Pause lets nothing of an account begin before a time.
-func (b *Book) Pause(name string, until clock.Due, now time.Time) {
-	if a := b.accounts[name]; a != nil && b.clock.Left(until, now) > b.clock.Left(a.until, now) {
-		a.until, b.soonest = until, time.Time{}
-	}
-}
-
-// PauseGroup lets nothing of the group of a lane begin before a time.
-func (b *Book) PauseGroup(of Lane, until clock.Due) {
-	a := b.accounts[of.Account]
-	if a == nil || of.Group == "" {
-		return
-	}
-	if a.paused == nil {
-		a.paused = map[string]clock.Due{}
-	}
-	a.paused[of.Group], b.soonest = until, time.Time{}
-}
-
 // Remove takes a waiting task out, which is about to be deleted. [Book.Removed] must
 // follow.
 func (b *Book) Remove(p Place, task string, bytes int64) {

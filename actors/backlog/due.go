@@ -145,3 +145,28 @@ func (l *lane) waits(at moment, sooner func(time.Duration)) {
 		}
 	}
 }
+
+// Pause lets nothing of an account begin before a time.
+func (b *Book) Pause(name string, until clock.Due, now time.Time) {
+	if a := b.accounts[name]; a != nil && b.clock.Left(until, now) > b.clock.Left(a.until, now) {
+		a.until, b.soonest = until, time.Time{}
+	}
+}
+
+// Paused reports whether nothing of an account may begin now, see [Book.Pause].
+func (b *Book) Paused(name string, now time.Time) bool {
+	a := b.accounts[name]
+	return a != nil && b.clock.Left(a.until, now) > 0
+}
+
+// PauseGroup lets nothing of the group of a lane begin before a time.
+func (b *Book) PauseGroup(of Lane, until clock.Due) {
+	a := b.accounts[of.Account]
+	if a == nil || of.Group == "" {
+		return
+	}
+	if a.paused == nil {
+		a.paused = map[string]clock.Due{}
+	}
+	a.paused[of.Group], b.soonest = until, time.Time{}
+}
