@@ -24,6 +24,7 @@ type reading struct {
 	part                  string // main or all
 	element               *lang.Selector
 	links, images, tables bool
+	seen                  bool // only what a person reads
 	maxLength, offset     int
 	find                  *lang.Text
 }
@@ -39,7 +40,7 @@ func (v reading) Keys(to map[string]bool) {
 
 var _ = define(Action[reading]{
 	Name: "getMarkdown", Group: "Data extraction",
-	Doc: "Returns the page as Markdown, as a person sees it: headings, links with absolute addresses, lists, tables, code with its language, and pictures. Hidden text is left out; text in the color of its background is not recognized. " +
+	Doc: "Returns the page as Markdown, as a person sees it: headings, links with absolute addresses, lists, tables, code with its language, and pictures. Hidden text is left out. `seen` also leaves out text in the color of its background or cut off, and what is `aria-hidden` or in closed details. " +
 		"Frames that can be seen are read where they stand, whichever site they are from, and so are shadow roots.\n\n" +
 		"`part` is `main` (the default) or `all`. The main part is the element `main`, or the only article. Where a page has neither, the navigation, header, footer and asides are left out. With `selector`, only that element is read. " +
 		"`links`, `images` and `tables` are true unless you turn them off: links become their text, pictures their alternative text, and tables are left out.\n\n" +
@@ -47,7 +48,7 @@ var _ = define(Action[reading]{
 		"`find` gives only the sections that have the most of some words, at most five: the heading, and the paragraphs with the words that are not in the heading. `…` stands for paragraphs that were left out.",
 	Value: lang.Shape[reading]{
 		Words: "{} or what to read",
-		Schema: `{"type":"object","properties":{"part":{"enum":["main","all"]},"selector":` + lang.SelectorShape.Schema + `,"links":{"type":"boolean"},"images":{"type":"boolean"},"tables":{"type":"boolean"},` +
+		Schema: `{"type":"object","properties":{"part":{"enum":["main","all"]},"selector":` + lang.SelectorShape.Schema + `,"links":{"type":"boolean"},"images":{"type":"boolean"},"tables":{"type":"boolean"},"seen":{"type":"boolean"},` +
 			`"maxLength":{"type":"integer","minimum":1,"maximum":4194304},"offset":{"type":"integer","minimum":0,"maximum":4194304},"find":{"type":"string","minLength":1}},"additionalProperties":false}`,
 		Read: func(d *lang.Decoder, n *lang.Node) reading {
 			v := reading{part: "main", links: true, images: true, tables: true, maxLength: maxMarkdown}
@@ -58,7 +59,7 @@ var _ = define(Action[reading]{
 			d.ReadObject(n, "what to read",
 				lang.Field("part", func(f *lang.Node) { part, v.part = f, lang.EnumShape("a part", "main", "all").Read(d, f) }),
 				lang.Field("selector", func(f *lang.Node) { sel := lang.SelectorShape.Read(d, f); v.element = &sel }),
-				flag("links", &v.links), flag("images", &v.images), flag("tables", &v.tables),
+				flag("links", &v.links), flag("images", &v.images), flag("tables", &v.tables), flag("seen", &v.seen),
 				lang.Field("maxLength", func(f *lang.Node) { v.maxLength = lang.IntShape("a number of characters", 1, maxMarkdown).Read(d, f) }),
 				lang.Field("find", func(f *lang.Node) { t := lang.NonEmptyShape("text").Read(d, f); v.find = &t }),
 				lang.Field("offset", func(f *lang.Node) { v.offset = lang.IntShape("a number of characters", 0, maxMarkdown).Read(d, f) }),
@@ -72,7 +73,7 @@ var _ = define(Action[reading]{
 	Result:  "`{url, title, part, markdown, offset, length, next}`; `length` is of the whole text, and `next` is there if there is more",
 	Example: `{"getMarkdown":{"maxLength":2000}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v reading) (Result, error) {
-		arg := map[string]any{"part": v.part, "links": v.links, "images": v.images, "tables": v.tables, "room": maxMarkdown}
+		arg := map[string]any{"part": v.part, "links": v.links, "images": v.images, "tables": v.tables, "seen": v.seen, "room": maxMarkdown}
 		c := Call{Fn: "markdown", Arg: arg}
 		if v.element != nil {
 			var err error
@@ -125,7 +126,7 @@ type piece struct {
 
 // readFrames puts the frames of other origins into the text around them.
 func (r *Run) readFrames(ctx context.Context, p *page, arg map[string]any) {
-	inner := map[string]any{"part": "all", "links": arg["links"], "images": arg["images"], "tables": arg["tables"], "ms": Millis(grace)}
+	inner := map[string]any{"part": "all", "links": arg["links"], "images": arg["images"], "tables": arg["tables"], "seen": arg["seen"], "ms": Millis(grace)}
 	room, count, unread, foreign := maxMarkdown-len(p.Text), 0, 0, 0
 	var fill func(at *browser.PageScript, p *page)
 	fill = func(at *browser.PageScript, p *page) {

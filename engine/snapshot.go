@@ -15,6 +15,7 @@ import (
 type survey struct {
 	within                         *lang.Selector
 	interactive, boxes, urls, diff bool
+	seen                           bool // only what a person reads
 	kindSaid                       bool // interactive was given
 	depth                          *int
 	maxTokens, limit               int
@@ -49,7 +50,7 @@ var surveyShape = lang.Shape[survey]{
 	Words: "true, or an object of what to show",
 	Schema: `{"anyOf":[{"const":true},{"type":"object","additionalProperties":false,"properties":{` +
 		`"within":` + lang.SelectorShape.Schema + `,"interactive":{"type":"boolean","default":false},"depth":{"type":"integer","minimum":0,"maximum":100},` +
-		`"boxes":{"type":"boolean","default":false},"urls":{"type":"boolean","default":false},"maxTokens":{"type":"integer","minimum":50,"maximum":1000000,"default":25000},` +
+		`"seen":{"type":"boolean","default":false},"boxes":{"type":"boolean","default":false},"urls":{"type":"boolean","default":false},"maxTokens":{"type":"integer","minimum":50,"maximum":1000000,"default":25000},` +
 		`"from":{"type":"string","pattern":"^(@e[1-9][0-9]*)?(\\+[0-9]+)?$"},"diff":{"type":"boolean","default":false},"find":{"type":"string","minLength":1},"limit":{"type":"integer","minimum":1,"maximum":50,"default":5}}}]}`,
 	Read: readSurvey,
 }
@@ -67,6 +68,7 @@ func readSurvey(d *lang.Decoder, n *lang.Node) survey {
 	d.ReadObject(n, "snapshot",
 		lang.Field("within", func(f *lang.Node) { s := lang.SelectorShape.Read(d, f); v.within = &s }),
 		lang.Field("interactive", func(f *lang.Node) { v.interactive, v.kindSaid = lang.BoolShape.Read(d, f), true }),
+		lang.Field("seen", func(f *lang.Node) { v.seen = lang.BoolShape.Read(d, f) }),
 		lang.Field("boxes", func(f *lang.Node) { v.boxes = lang.BoolShape.Read(d, f) }),
 		lang.Field("urls", func(f *lang.Node) { v.urls = lang.BoolShape.Read(d, f) }),
 		lang.Field("diff", func(f *lang.Node) { diff, v.diff = f, lang.BoolShape.Read(d, f) }),
@@ -107,7 +109,7 @@ var _ = define(Action[survey]{
 	Doc: "Returns what a person would perceive of the page, as a tree of roles and names. The text has the format of Playwright's aria snapshots. Frames of any site and shadow roots are a part of it. " +
 		"Elements have references such as `[ref=e5]`: `\"@e5\"` is a selector in every action. " +
 		"`within` shows only what is in an element, `interactive` only what can be acted upon, with headings, and `depth` only so many levels. `boxes` adds places, `urls` the addresses of links. " +
-		"`maxTokens` bounds the text, in characters / 4; `next` in the result is where `from` goes on. `diff` shows only what has changed since the last snapshot of the session, and after an interactive one the new texts too. " +
+		"`seen` leaves out texts that no person reads, and what is `aria-hidden`. `maxTokens` bounds the text, in characters / 4; `next` in the result is where `from` goes on. `diff` shows only what has changed since the last snapshot of the session, and after an interactive one the new texts too. " +
 		"`find` gives the elements that are most like some words, at most `limit`. See [Snapshots](../snapshots.md).",
 	Value:   surveyShape,
 	Result:  "`{\"snapshot\", \"url\", \"title\", \"tokens\", \"refs\"}`, with `next` and `left` where it was cut, `diff`, `changed`, `moved` and `gone` with `diff`; `{\"matches\", \"url\", \"title\", \"tokens\"}` with `find`",
@@ -155,7 +157,7 @@ type surveying struct {
 func (p *surveying) argument() map[string]any {
 	v := p.value
 	arg := map[string]any{"free": p.run.refs.free()}
-	for name, yes := range map[string]bool{"interactive": p.interactive, "boxes": v.boxes, "urls": v.urls} {
+	for name, yes := range map[string]bool{"interactive": p.interactive, "seen": v.seen, "boxes": v.boxes, "urls": v.urls} {
 		if yes {
 			arg[name] = true
 		}

@@ -17,7 +17,7 @@ func sortMatches(all []foundNode) {
 // one for the next. One that goes on is a part of the one before it.
 func (p *surveying) before(lines []snapshotLine) *pastSnapshot {
 	v := p.value
-	kind := fmt.Sprint(p.interactive, v.boxes, v.urls, len(p.place))
+	kind := fmt.Sprint(p.interactive, v.seen, v.boxes, v.urls, len(p.place))
 	if v.within != nil {
 		kind += " " + v.within.String()
 	}

@@ -87,6 +87,8 @@ var (
 	statesJS string
 	//go:embed js/shown.js
 	shownJS string
+	//go:embed js/unread.js
+	unreadJS string
 	//go:embed js/near.js
 	nearJS string
 

@@ -16,7 +16,7 @@ func TestModelsChooseSurroundings(t *testing.T) {
 			`{"actions":[{"wait":0}],"config":{"continueOnError":false,"device":"iPhone 15","downloads":"refuse","locale":"de-DE","sites":["a.test"],"trace":true,"uploads":"refuse"},"queueTimeout":15000,"session":{"preserve":true}}`},
 		{"session", `{"do":"open"}`, `{"queueTimeout":15000,"session":{"preserve":true}}`},
 		{"run", `{"actions":[{"wait":0}],"config":{"timezone":"Europe/Berlin"},"profile":"ada","snapshot":"full"}`,
-			`{"actions":[{"wait":0},{"snapshot":{"maxTokens":7850}}],"async":true,"config":{"continueOnError":false,"downloads":"refuse","sites":["a.test"],"timezone":"Europe/Berlin","trace":true,"uploads":"refuse"},"profile":"ada","queueTimeout":15000}`},
+			`{"actions":[{"wait":0},{"snapshot":{"maxTokens":7850,"seen":true}}],"async":true,"config":{"continueOnError":false,"downloads":"refuse","sites":["a.test"],"timezone":"Europe/Berlin","trace":true,"uploads":"refuse"},"profile":"ada","queueTimeout":15000}`},
 		{"run", `{"actions":[{"wait":0}],"profile":{"name":"ada","readonly":true}}`, `"profile":{"name":"ada","readonly":true}`},
 	} {
 		before := len(s.requests())

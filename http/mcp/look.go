@@ -44,7 +44,7 @@ func (c *call) looks(a *runArguments) (all []oneLook, err error) {
 		if !engine.HasAction("snapshot") {
 			return nil, noAction("snapshot", `use getText or extractAll, or look with as "picture"`)
 		}
-		v := map[string]any{"maxTokens": max(50, a.MaxTokens-aside)}
+		v := map[string]any{"maxTokens": max(50, a.MaxTokens-aside), "seen": true}
 		switch a.Snapshot {
 		case "interactive":
 			v["interactive"] = true
@@ -320,7 +320,7 @@ func (a *lookArguments) action() (oneLook, error) {
 		if !engine.HasAction("getMarkdown") {
 			return oneLook{}, noAction("getMarkdown", "use run with getText")
 		}
-		v = map[string]any{"maxLength": room * tokenSize}
+		v = map[string]any{"maxLength": room * tokenSize, "seen": true}
 		if len(a.Within) > 0 && string(a.Within) != "null" {
 			v["selector"] = a.Within
 		}
@@ -338,7 +338,7 @@ func (a *lookArguments) action() (oneLook, error) {
 	case !engine.HasAction("snapshot"):
 		return oneLook{}, noAction("snapshot", `use as "picture", or run with getText`)
 	}
-	v["maxTokens"] = room
+	v["maxTokens"], v["seen"] = room, true
 	switch a.As {
 	case "interactive":
 		v["interactive"] = a.Find == ""

@@ -191,6 +191,7 @@ const inASCII = (s) => {
 // pictureOfTree is the reply to it. Closed shadow roots that may be there are opened first.
 const pictureOfTree = (root, a) => {
   const began = now();
+  readAnew();
   const look = lookAt(a, dom.type(root) === 9), sheets = (el) => decorated(dom.root(el), look);
   factsKnown = new Map();
   labelsKnown = labelsIn(look);
@@ -270,8 +271,10 @@ const mostLike = (top, a) => {
     const t = oneText(n);
     if (t !== undefined && t !== n.full) line += `|1'${inLine(upTo(t, 200))}`;
     const out = { q: Math.round(score * 100) / 100, tree: line };
-    if (around) { out.ar = around.role; out.an = around.full && around.full.length <= 80 ? around.full : aroundWords(around); }
+    if (around) { out.ar = around.role; out.an = around.full && around.full.length <= 80 ? around.full : a.seen ? upTo(tidy(wordsIn(around)), 60) : aroundWords(around); }
     return out;
   });
 };
+// wordsIn are the words that the tree has of a node, without what was left out.
+const wordsIn = (n) => n.c.map((c) => (typeof c === 'string' ? c : c.full || wordsIn(c))).join(' ');
 const aroundWords = (n) => { const h = peer(() => query(n.el, 'css', 'h1,h2,h3,h4,h5,h6,th', false))[0]; return upTo(tidy(dom.text(h && isElement(h) ? h : n.el).slice(0, 500)), 60); };

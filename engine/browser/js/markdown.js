@@ -17,7 +17,11 @@ const ofDocument = async (a, f) => {
   return r ?? late('element_not_found', why.e + `, within ${a.of}ms`);
 };
 
+// onlySeen says that what no person reads is left out.
+let onlySeen = false;
 const writtenOut = (doc, el, a) => {
+  onlySeen = a.seen === true;
+  readAnew();
   const v = { url: dom.view(doc).location.href, title: doc.title ?? '', part: el ? 'selector' : 'all', text: '', frames: [], cut: false };
   const write = (root, prune, within) => {
     const m = { links: a.links, images: a.images, tables: a.tables, left: a.room, prune, frames: [], cut: false, pruned: false, closed: false };
@@ -88,6 +92,7 @@ const deepest = 400, deepestMarks = 20; // each list and quote around a line mak
 const lookedFor = { opacityProperty: true, visibilityProperty: true }, orTransparent = { opacityProperty: true };
 let shaded = false; // whether the last of them may have no visible text of its own
 const drawnAs = (el, s) => {
+  if (onlySeen && keptFrom(el)) return '';
   const display = s.display;
   shaded = !dom.visible(el, lookedFor);
   if (shaded && (display === 'none' || display !== 'contents' && !dom.visible(el, orTransparent))) return '';
@@ -101,6 +106,8 @@ const drawnAs = (el, s) => {
   if (inlineDisplay.test(display)) return display;
   return (dom.clientHeight(el) === 0 || dom.clientWidth(el) === 0) && !is(el, 'hr') && clips(s) || s.contentVisibility === 'hidden' ? '' : display;
 };
+// untold reports whether a text is one that no person reads.
+const untold = (n) => onlySeen && (inClosed(dom.parent(n)) || illegible(dom.parent(n)));
 // muted reports whether the text right in an element cannot be read. It is asked of
 // elements that have some. Indents are those of the block that it is in.
 const muted = (c) => (c.mute ??= c.shaded && c.style.visibility !== 'visible' || c.style.fontSize === '0px' || (c.block.far ??= parseFloat(c.block.style.textIndent) < -500));
@@ -128,7 +135,7 @@ const prunes = (el, tag, c, m) => {
 
 const writeNode = (n, out, c, m) => {
   const type = dom.type(n);
-  if (type === 3 || type === 4) { if (!muted(c)) writeWords(n, out, c, m); return; }
+  if (type === 3 || type === 4) { if (!muted(c) && !untold(n)) writeWords(n, out, c, m); return; }
   if (type !== 1 || m.cut) return;
   const tag = dom.tag(n);
   if (never.has(tag)) return;
@@ -209,7 +216,7 @@ const writeCode = (n, out, c, m, s) => {
   const pieces = [{ t: '' }];
   const gather = (x) => {
     const type = dom.type(x);
-    if (type === 3) pieces[pieces.length - 1].t += plainText(dom.text(x));
+    if (type === 3 && !untold(x)) pieces[pieces.length - 1].t += plainText(dom.text(x));
     if (type !== 1 || never.has(dom.tag(x)) || !drawnAs(x, styleOf(x))) return;
     const to = is(x, 'a') && m.links && !c.link ? address(x) : '';
     if (to) { pieces.push({ t: rawText(x, m), to }, { t: '' }); return; }
@@ -243,7 +250,7 @@ const rawText = (el, m) => {
   let s = '';
   const go = (n, depth) => {
     const type = dom.type(n);
-    if (type === 3) { s += plainText(dom.text(n)); return; }
+    if (type === 3) { if (!untold(n)) s += plainText(dom.text(n)); return; }
     if (type !== 1 || depth > deepest) return;
     const tag = dom.tag(n);
     if (never.has(tag) || tag === 'button' || tag === 'svg') return;

@@ -269,7 +269,7 @@ const contentName = (el, c) => {
   const assigned = is(el, 'slot') ? dom.assigned(el) : [];
   for (const n of assigned.length ? assigned : inside(el)) {
     const type = dom.type(n);
-    if (type === 3 || type === 4) { if (!silent) out.push(dom.text(n)); }
+    if (type === 3 || type === 4) { if (!silent && !(c.look?.a.seen && illegible(el))) out.push(dom.text(n)); }
     else if (type === 1) {
       const t = alternative(n, within);
       out.push(apart(n, c) ? ` ${t} ` : t);

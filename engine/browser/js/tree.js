@@ -85,6 +85,7 @@ const growElement = (into, el, c) => {
   if (!plainly && s.visibility !== 'visible') fact.dim = true;
   const rendered = plainly || c.rendered && (asAround || !c.ask || dom.visible(el));
   const hidden = c.hidden || (says & saysAria) !== 0 && attr(el, 'aria-hidden')?.toLowerCase() === 'true';
+  if (hidden && look.a.seen) { fact.text = ''; return gives; }
   let unseen = c.unseen, shown = plainly || rendered && s.visibility === 'visible';
   const kind = html && !(says & saysRole) ? roleByTag(el, tag, fact) : roleShown(el), role = kind === 'none' ? '' : kind;
   const filled = tag === 'slot' && dom.assigned(el).length > 0;
@@ -172,7 +173,7 @@ const boxIn = (el, r, at) => {
 const growChild = (at, n, c, reads, text) => {
   const type = dom.type(n);
   if (type === 3) {
-    if (!reads) return text;
+    if (!reads || c.look.a.seen && illegible(dom.parent(n))) return text;
     const t = growText(at, n, c);
     return text !== null && c.shown ? text + t : text;
   }
@@ -195,7 +196,7 @@ const growChild = (at, n, c, reads, text) => {
 // where that is more than its texts and those of the elements in it.
 const growInside = (at, el, tag, c, root, html, fact, aria) => {
   const look = c.look;
-  const styled = c.shown && c.sheets !== '' && isDecorated(el, c.sheets);
+  const styled = c.shown && c.sheets !== '' && isDecorated(el, c.sheets) && !(look.a.seen && illegible(el));
   if (c.shown) fact.plain = !styled;
   let text = root || styled ? null : '';
   if (styled) at.c.push(styledText(el, '::before'));
@@ -215,7 +216,7 @@ const growInside = (at, el, tag, c, root, html, fact, aria) => {
 // growTexts is growInside where there are only texts: then the browser puts them together,
 // and need not make each a thing of this world first.
 const growTexts = (at, el, c, text) => {
-  if (!c.shown) return text;
+  if (!c.shown || c.look.a.seen && illegible(el)) return text;
   const t = dom.text(el);
   if (t === '') return text;
   if (t.length > longestText) { for (let n = dom.first(el); n; n = dom.next(n)) text = growChild(at, n, c, true, text); return text; }
