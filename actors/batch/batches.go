@@ -64,11 +64,11 @@ type state struct {
 	plan        engine.Plan // of the account, as it was last looked up
 	looked      time.Time   // when that was
 
-	b        records.Batch
+	b        records.Batch    // without its task once it has ended
 	rev      uint64           // of its record
 	tasks    map[string]*item // those of [Batches]
-	template *engine.Template // nil until it is needed
-	sites    []string         // of its task, once they were read
+	admitted admitted
+	sites    []string // of its task, once they were read
 	read     bool
 	loaded   chan struct{} // closed when what follows is known
 	at       records.BatchAt
@@ -128,13 +128,6 @@ func Open(ctx context.Context, cfg Config) (*Batches, error) {
 		m.all[b.ID] = s
 	}
 	return m, nil
-}
-
-func (m *Batches) newState(b records.StoredBatch) *state {
-	return &state{
-		id: b.ID, account: b.Account, plan: b.Plan, b: b.Batch, rev: b.Revision, tasks: m.tasks, loaded: make(chan struct{}), live: map[int]*item{}, parts: map[int]int{}, failed: map[engine.Code]records.BatchFailed{},
-		inFlight: map[uint64]bool{}, wake: make(chan struct{}, 1), done: make(chan struct{}), touched: time.Now(),
-	}
 }
 
 // Start lets batches give tasks to the queue.

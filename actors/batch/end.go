@@ -76,11 +76,21 @@ func (m *Batches) tell(s *state) error {
 	return err
 }
 
-// put writes the record of a batch.
+// put writes the record of a batch. The task of one that has ended is on the disk alone.
 func (m *Batches) put(s *state, b records.Batch) error {
 	m.mu.Lock()
 	over := s.rev
 	m.mu.Unlock()
+	if b.Task == nil {
+		was, err := m.cfg.Records.Batches().Read(m.ctx, b.Account, b.ID)
+		switch {
+		case errors.Is(err, persistence.ErrNotFound):
+			return fmt.Errorf("write the batch %s: %w", b.ID, persistence.ErrConflict) // it is being removed
+		case err != nil:
+			return fmt.Errorf("read the task of the batch %s: %w", b.ID, err)
+		}
+		b.Task = was.Task
+	}
 	revision, err := m.cfg.Records.Batches().Put(m.ctx, b, over)
 	if err != nil {
 		return fmt.Errorf("write the batch %s: %w", b.ID, err)
@@ -88,6 +98,7 @@ func (m *Batches) put(s *state, b records.Batch) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s.b, s.rev = b, revision
+	s.forgetTask()
 	return nil
 }
 

@@ -191,17 +191,29 @@ func (m *Batches) follow(s *state) error {
 			plan = a.Plan
 		}
 	}
-	template, err := m.template(s)
+	m.mu.Lock()
+	lately := s.admitted.plan == plan && time.Since(s.admitted.at) < again
+	if lately && due {
+		s.looked = time.Now()
+	}
+	m.mu.Unlock()
+	if lately {
+		return nil
+	}
+	task, err := m.taskOf(s)
 	if err != nil {
 		return err
 	}
 	limits, ok := m.cfg.Limits()[plan]
-	_, lacking := limits.Admit(template.Task)
+	_, lacking := limits.Admit(task)
 	no := !ok || lacking != "" || limits.QueueTasks <= 0
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s.plan = plan; due {
 		s.looked = time.Now()
+	}
+	if s.admitted = (admitted{}); !no {
+		s.admitted = admitted{plan, time.Now()}
 	}
 	switch {
 	case no:
@@ -228,7 +240,7 @@ func (m *Batches) part(s *state) error {
 	if err := m.cfg.Records.Plain.Full(s.account, persistence.Allowance{Bytes: limits.StorageBytes, Files: limits.StorageFiles}); err != nil {
 		return heldError(api.RefusalFor(err).Code)
 	}
-	template, err := m.template(s)
+	task, err := m.taskOf(s)
 	if err != nil {
 		return err
 	}
@@ -270,7 +282,7 @@ func (m *Batches) part(s *state) error {
 	} else {
 		p.After.Part++
 		for _, n := range list {
-			x := m.cfg.Queue.Name(&api.Execute{Account: api.Account{ID: s.account, Plan: m.planOf(s)}, Task: template.Task})
+			x := m.cfg.Queue.Name(&api.Execute{Account: api.Account{ID: s.account, Plan: m.planOf(s)}, Task: task})
 			p.Tasks = append(p.Tasks, records.BatchTask{Item: n, Round: round, Task: x.TaskID})
 		}
 		if revision, err = disk.PutPart(m.ctx, s.account, s.id, p, revision); err != nil {
@@ -290,26 +302,23 @@ func (m *Batches) part(s *state) error {
 	return nil
 }
 
-// template is the task of a batch.
-func (m *Batches) template(s *state) (*engine.Template, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s.template == nil {
-		t := new(engine.Task)
-		if err := json.Unmarshal(s.b.Task, t); err != nil {
-			return nil, fmt.Errorf("read the task of a batch: %w", err)
-		}
-		opts := *t.Queue
-		opts.Retention = s.b.Keep
-		t.Queue = &opts
-		s.template = engine.NewTemplate(t)
+// taskOf is the task of a batch. It is parsed for each turn that needs it: in memory it is
+// some times as large as its text, and an account may have a thousand batches.
+func (m *Batches) taskOf(s *state) (*engine.Task, error) {
+	b := m.record(s)
+	t := new(engine.Task)
+	if err := json.Unmarshal(b.Task, t); err != nil {
+		return nil, fmt.Errorf("read the task of a batch: %w", err)
 	}
-	return s.template, nil
+	opts := *t.Queue
+	opts.Retention = b.Keep
+	t.Queue = &opts
+	return t, nil
 }
 
 // add gives items to the queue.
 func (m *Batches) add(s *state, items []*item) error {
-	template, err := m.template(s)
+	task, err := m.taskOf(s)
 	if err != nil {
 		return err
 	}
@@ -326,7 +335,7 @@ func (m *Batches) add(s *state, items []*item) error {
 		it.back = false
 		m.mu.Unlock()
 		x, err := m.cfg.Queue.Add(m.ctx, &api.Execute{
-			TaskID: it.Task, Account: api.Account{ID: s.account, Plan: m.planOf(s)}, Task: template.Task.WithItem(value), Asked: time.Now(), Batch: of, OnDisk: it.onDisk,
+			TaskID: it.Task, Account: api.Account{ID: s.account, Plan: m.planOf(s)}, Task: task.WithItem(value), Asked: time.Now(), Batch: of, OnDisk: it.onDisk,
 		})
 		if err == nil && x.Refusal != nil {
 			err = heldError(x.Refusal.Code)
