@@ -117,7 +117,7 @@ func TestQueuedProfileOfALostNode(t *testing.T) {
 				<-held // however often it is told to end: as one of a process that stands still
 				bound, cancel := context.WithTimeout(context.Background(), time.Second)
 				defer cancel()
-				if err := c.Env.Profile.Keep(bound, []byte(`{"cookies":[],"tasks":["lost"]}`)); err == nil {
+				if err := c.Env.Profile.Keep(bound, []byte(`{"cookies":[],"tasks":["lost"]}`), nil); err == nil {
 					t.Error("the lost node has saved the profile")
 				}
 				return &engine.Outcome{End: engine.EndInterrupted}
