@@ -115,7 +115,7 @@ type Config struct {
 	// have any number of connections.
 	Proxies []netip.Prefix
 
-	// Memory bounds what requests and answers have in memory; 128 MiB of one account.
+	// Memory bounds what requests and answers have in memory, see [MemoryLimits].
 	Memory gate.Limits
 
 	MaxConns       int           // open connections; 16384
@@ -167,7 +167,7 @@ func New(cfg Config) (*Server, error) {
 	def(&cfg.IdleTimeout, 2*time.Minute)
 	def(&cfg.WriteTimeout, time.Minute)
 	def(&cfg.Heartbeat, 15*time.Second)
-	def(&cfg.Memory, gateLimits)
+	def(&cfg.Memory, MemoryLimits(MaxMemory))
 	if err := emptyFolder(cfg.Uploads); err != nil {
 		return nil, fmt.Errorf("prepare the folder for uploads: %w", err)
 	}

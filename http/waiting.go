@@ -21,9 +21,11 @@ const maxWaits = 256
 // Weights of what is in memory. One account has room for four answers of any size that are
 // made at once, and for many small ones behind each other.
 const (
-	maxAccount   = 128 << 20 // bytes of one account
-	maxStrangers = 32 << 20  // of all who show no token
-	maxAll       = 512 << 20 // of everybody
+	// MaxMemory is how many bytes requests and answers of everybody may have, unless the
+	// operator says otherwise.
+	MaxMemory = 512 << 20
+	// MinMemory leaves one account room for the largest answer beside a request.
+	MinMemory = 5 * answerWeight
 	// answerWeight is how much room the largest answer takes while it is loaded and encoded.
 	answerWeight = 2 * engine.MaxResult
 	// partWeight is how much a part of a list of items and results takes: what it has about,
@@ -37,8 +39,11 @@ const (
 	smallAnswer = 16 << 10
 )
 
-// gateLimits are the usual limits.
-var gateLimits = gate.Limits{Account: maxAccount, Strangers: maxStrangers, All: maxAll}
+// MemoryLimits shares so many bytes out: one account can have a quarter of them, and all who
+// show no token a sixteenth.
+func MemoryLimits(all int64) gate.Limits {
+	return gate.Limits{Account: all / 4, Strangers: all / 16, All: all}
+}
 
 // meteredReader is a reader whose bytes count for an account until they are given back.
 type meteredReader struct {

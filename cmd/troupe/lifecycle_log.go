@@ -18,7 +18,7 @@ func (s *service) logStart() {
 		Strs("hosts", s.Listening.Host).Strs("origins", s.Listening.AllowOrigin).Strs("trustedProxies", s.Listening.TrustedProxy).
 		Str("data", s.data).Str("config", s.Config).Int("workers", s.Workers).Int("workersPerBrowser", s.Sharing.WorkersPerBrowser).
 		Str("isolation", string(s.Chromium.Isolation)).Dur("grace", s.Grace).Dur("fileTTL", s.FileTTL).
-		Int("renewTasks", s.Renewal.Tasks).Dur("renewAge", s.Renewal.Age).Int64("renewMemory", s.Renewal.Memory).
+		Int("renewTasks", s.Renewal.Tasks).Dur("renewAge", s.Renewal.Age).Int64("renewMemory", s.Renewal.Memory).Int64("requestMemory", s.Listening.RequestMemory).
 		Str("metricsListen", s.Observability.MetricsListen).Bool("s3", s.S3.on()).Str("node", s.Cluster.Node).
 		Bool("sandbox", !s.Chromium.NoSandbox).Bool("allowPrivate", s.Chromium.Outbound.AllowPrivate).
 		Strs("allowHosts", s.Chromium.Outbound.AllowHost).Strs("allowNetworks", s.Chromium.Outbound.AllowCIDR).Bool("upstreamProxy", s.Chromium.Outbound.UpstreamProxy != "").

@@ -316,7 +316,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	s.edge, err = http.New(http.Config{
 		Actors: s.actors(), Live: s.live(), OtherNodes: s.otherNodes(), Tickets: s.tickets(), Auth: s.tokenAccounts, Counts: s.usage, Limits: s.limits, Isolation: s.Chromium.Isolation, Files: s.files, Ledger: s.ledger, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
 		Unreachable: s.proxy.Literal, Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
-		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices, Unready: s.unready, Degraded: s.degraded,
+		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, Memory: http.MemoryLimits(s.Listening.RequestMemory << 20), MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices, Unready: s.unready, Degraded: s.degraded,
 		Observe: s.observe, Refused: s.metrics.Refused, Admin: s.admin(), Tokens: s.tokenAccounts, Flows: s.flows, Profiles: profiles, OutboundProxies: &s.namedProxies, Secrets: http.SecretsFor(s.secrets), Sessions: s.store, Version: ownVersion(),
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	nethttp "net/http"
+	"regexp"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -46,9 +47,12 @@ func NewMetrics() *Metrics {
 	m.wait = prometheus.NewHistogram(histogram("queue_wait_seconds", "Time from the arrival of a request, or from when a task of the queue was due, until a browser began with the task.", waits...))
 	m.queuedWait = prometheus.NewHistogram(histogram("queued_wait_seconds", "The same for tasks of the queue alone.", waits...))
 	m.registry.MustRegister(m.rejected, m.tasks, m.restarts, m.actionErrors, m.evidence, m.duration, m.actions, m.wait, m.queuedWait, processes{}, usedUp{},
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.GoRuntimeMetricsRule{Matcher: liveHeap})), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
+
+// liveHeap is what the last collection has left: the other numbers of the heap count garbage.
+var liveHeap = regexp.MustCompile("^/gc/heap/live:bytes$")
 
 // Build says which build of the service this is.
 func (m *Metrics) Build(version, goVersion string) {
