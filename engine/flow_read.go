@@ -24,7 +24,21 @@ type flowReader struct {
 type storedFlow struct {
 	*Flow
 	source []byte // its actions are read in it whenever it is run: their tree takes many times as much
+	loaded bool   // it counts for the request already, and nothing runs it yet
 	fault  string
+}
+
+// load lets whoever wants to know count a flow before it is read: its tree takes many times
+// as much as its text. False: the flow cannot be read.
+func (r *flowReader) load(f *storedFlow) bool {
+	if f.loaded {
+		f.loaded = false
+		return r.err == nil
+	}
+	if l, ok := r.from.(FlowLoader); ok && r.err == nil {
+		r.err = l.Loads(len(f.source))
+	}
+	return r.err == nil
 }
 
 // findFlow finds a flow and reads all but its actions. Nil says that n has got a fault.
@@ -67,6 +81,10 @@ func (d *decoder) lookUpFlow(written, name string, version int) *storedFlow {
 		return no("the flow %q cannot be read", written)
 	}
 	f := &storedFlow{source: found.Source}
+	if !r.load(f) {
+		return no("the flow %q cannot be read", written)
+	}
+	f.loaded = true
 	tree, invalid := readBody(found.Source)
 	if invalid == nil {
 		outer := d.Decoder
@@ -104,10 +122,7 @@ func (d *decoder) enterFlow(n *lang.Node, f *storedFlow, s *Step) (steps []Step,
 		d.Fault(n, "the flows of a task have at most %d bytes together, each counted as often as it is run", maxFlowBytes)
 		return nil, false
 	}
-	if l, ok := r.from.(FlowLoader); ok && r.err == nil {
-		r.err = l.Loads(len(f.source))
-	}
-	if r.err != nil {
+	if !r.load(f) {
 		d.Fault(n, "the flow %q cannot be read", f.Reference())
 		return nil, false
 	}
