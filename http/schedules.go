@@ -57,12 +57,12 @@ func (s *Server) scheduleRoutes() []route {
 		s.tokenRoute("GET", schedulesPath, s.loadingAlone(wholeList(s.listSchedules))),
 	}
 	for _, c := range []api.ScheduleChange{api.SchedulePause, api.ScheduleResume, api.ScheduleRunNow} {
-		all = append(all, s.callRoute(one+"/"+string(c), byName(withinSites(s.maySchedule, s.changesSchedule(c))), asItIs(withinSites(s.maySchedule, s.changedSchedule))))
+		all = append(all, s.callRoute(one+"/"+string(c), byName(s.loading(withinSites(s.maySchedule, s.changesSchedule(c)))), asItIs(s.loading(withinSites(s.maySchedule, s.changedSchedule)))))
 	}
 	return append(all,
-		s.tokenRoute("GET", one, withinSites(s.maySchedule, s.loading(s.getSchedule))),
+		s.tokenRoute("GET", one, s.loading(withinSites(s.maySchedule, s.getSchedule))),
 		s.tokenRoute("PUT", one, withinSites(s.mayWriteSchedule, s.putSchedule)),
-		s.tokenRoute("DELETE", one, withinSites(s.maySchedule, s.removeSchedule)),
+		s.tokenRoute("DELETE", one, s.loading(withinSites(s.maySchedule, s.removeSchedule))),
 	)
 }
 
