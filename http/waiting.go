@@ -24,8 +24,8 @@ const (
 	// MaxMemory is how many bytes requests and answers of everybody may have, unless the
 	// operator says otherwise.
 	MaxMemory = 512 << 20
-	// MinMemory leaves one account room for the largest answer beside a request.
-	MinMemory = 5 * answerWeight
+	// MinMemory leaves one account room for what takes most while it is loaded, beside requests.
+	MinMemory = 10 * answerWeight
 	// answerWeight is how much room the largest answer takes while it is loaded and encoded.
 	answerWeight = 2 * engine.MaxResult
 	// partWeight is how much a part of a list of items and results takes: what it has about,

@@ -104,7 +104,7 @@ func module(t *testing.T) string {
 // and however slowly (docs/security.md#memory-of-requests).
 func TestRequestsKeepTheirBudgets(t *testing.T) {
 	need.NoRace(t)
-	k := besiege(t, 160, 128)
+	k := besiege(t, 320, 128)
 	rows := k.rows()
 	k.everyRouteHasARow(rows)
 	var tried []largest
