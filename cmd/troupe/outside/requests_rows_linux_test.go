@@ -130,12 +130,12 @@ func (k *besieged) rows() []largest {
 		{of: "resumeSchedule", room: anAccount, prepare: (*besieged).schedules, path: at("/v1/schedules/large-2/resume"), body: says("{}", largestJSON)},
 		{of: "listLinks", room: anAccount},
 		{of: "mcp", room: anAccount, body: says(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, largestTask)},
-		{of: "mcp run", room: anAccount, body: func(*besieged) string {
+		{of: "mcp run", most: 24, room: anAccount, body: func(*besieged) string {
 			return tool("run", `{"actions":[{"set":{"n":`+numbers(largestTask)+`}}]}`)(nil)
 		}},
 		{of: "mcp look", most: 32, excess: "results that a tool asks for are loaded more often than they are weighed", room: anAccount, prepare: func(k *besieged) { k.result() }, body: func(k *besieged) string { return tool("look", `{"task":"`+k.result()+`","maxTokens":200000}`)(nil) }},
 		{of: "mcp actions", room: anAccount, body: tool("actions", `{"names":["click","fill","open","config","extract","if","loop","find","wait","upload"]}`)},
-		{of: "mcp validate", room: anAccount, body: func(*besieged) string {
+		{of: "mcp validate", most: 24, room: anAccount, body: func(*besieged) string {
 			return tool("validate", `{"actions":[{"set":{"n":`+numbers(largestTask)+`}}]}`)(nil)
 		}},
 		{of: "mcp session open", room: anAccount, body: tool("session", `{"do":"open"}`), after: (*besieged).closeSessions},
@@ -144,7 +144,7 @@ func (k *besieged) rows() []largest {
 		{of: "mcp session cancel", room: anAccount, body: tool("session", `{"do":"cancel","id":"none"}`)},
 		{of: "mcp flow save", room: anAccount, body: tool("flow", `{"do":"save","session":"none","name":"none"}`)},
 		{of: "mcp flow list", room: anAccount, prepare: (*besieged).flows, body: says(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"flow","arguments":{"do":"list"}}}`, largestJSON)},
-		{of: "mcp flow run", room: anAccount, prepare: (*besieged).flows, body: tool("flow", `{"do":"run","name":"large-0"}`)},
+		{of: "mcp flow run", most: 24, room: anAccount, prepare: (*besieged).flows, body: tool("flow", `{"do":"run","name":"large-0"}`)},
 
 		// what an account has kept
 		{of: "issueLink", room: ofWrites, end: (*besieged).closeSessions, path: at("/v1/links"), body: func(k *besieged) string {
