@@ -133,7 +133,7 @@ func (k *besieged) rows() []largest {
 		{of: "mcp run", most: 24, room: anAccount, body: func(*besieged) string {
 			return tool("run", `{"actions":[{"set":{"n":`+numbers(largestTask)+`}}]}`)(nil)
 		}},
-		{of: "mcp look", most: 32, excess: "results that a tool asks for are loaded more often than they are weighed", room: anAccount, prepare: func(k *besieged) { k.result() }, body: func(k *besieged) string { return tool("look", `{"task":"`+k.result()+`","maxTokens":200000}`)(nil) }},
+		{of: "mcp look", most: 32, room: anAccount, prepare: func(k *besieged) { k.result() }, body: func(k *besieged) string { return tool("look", `{"task":"`+k.result()+`","maxTokens":200000}`)(nil) }},
 		{of: "mcp actions", room: anAccount, body: tool("actions", `{"names":["click","fill","open","config","extract","if","loop","find","wait","upload"]}`)},
 		{of: "mcp validate", most: 24, room: anAccount, body: func(*besieged) string {
 			return tool("validate", `{"actions":[{"set":{"n":`+numbers(largestTask)+`}}]}`)(nil)
