@@ -218,6 +218,7 @@ type cancelFound struct {
 	entry  *records.Queued
 	size   int64 // of the record, where that cannot be opened
 	err    error
+	again  bool // it was looked for a second time
 }
 
 // onCancel ends a task wherever it is.
@@ -237,19 +238,23 @@ func (u *queue) onCancel(m *api.Cancel, client *actor.PID) {
 		t.cause = m.Cause
 		u.cancelled(client, true)
 	default:
-		found := &cancelFound{cancel: m, client: client}
-		u.cancels[found] = client
-		u.node.onDisk(func(c context.Context) (err error) {
-			found.key, found.entry, err = u.node.records.Queue().Find(c, m.Account.ID, m.TaskID)
-			if errors.Is(err, persistence.ErrSealed) { // all that is known of it is where it waits: that is enough to end it
-				found.entry, found.size, err = u.node.records.Queue().Lost(c, m.Account.ID, m.TaskID, found.key)
-			}
-			return err
-		}, func(err error) {
-			found.err = err
-			u.self(found)
-		})
+		u.findToCancel(&cancelFound{cancel: m, client: client})
 	}
+}
+
+func (u *queue) findToCancel(found *cancelFound) {
+	account, task := found.cancel.Account.ID, found.cancel.TaskID
+	u.cancels[found] = found.client
+	u.node.onDisk(func(c context.Context) (err error) {
+		found.key, found.entry, err = u.node.records.Queue().Find(c, account, task)
+		if errors.Is(err, persistence.ErrSealed) { // all that is known of it is where it waits: that is enough to end it
+			found.entry, found.size, err = u.node.records.Queue().Lost(c, account, task, found.key)
+		}
+		return err
+	}, func(err error) {
+		found.err = err
+		u.self(found)
+	})
 }
 
 func (u *queue) cancelled(client *actor.PID, found bool) {
@@ -283,6 +288,14 @@ func (u *queue) onCancelFound(m *cancelFound) {
 		return
 	}
 	p, _, _ := backlog.ParseKey(m.key)
+	if u.nodes == nil && !u.lost[id] && !u.book.Has(p, id) { // it has ended since its record was read
+		if m.again {
+			u.cancelled(m.client, false)
+			return
+		}
+		u.findToCancel(&cancelFound{cancel: m.cancel, client: m.client, again: true})
+		return
+	}
 	bytes := m.size
 	if bytes == 0 {
 		_, bytes, _ = u.node.records.Queue().Encode(*m.entry)
