@@ -99,13 +99,13 @@ addEventListener('dragover', (e) => e.preventDefault(), true)
 onmessage = () => i.focus(); fetch('/told')</script>`)
 		case "/data":
 			fmt.Fprint(w, `<script>location = 'data:text/html,<h2>forsworn words</h2>'</script>`)
+		case "/mine":
+			fmt.Fprint(w, `<h2>our own</h2>`)
 		default:
 			fmt.Fprintf(w, `<body style="margin:0"><h1 draggable=true id=h style="width:300px;margin:0">Here</h1><input id=own><div id=around style="width:300px"><iframe id=f src="http://localhost:%[1]s/in" width=300 height=200></iframe></div>
 <div id=host style="width:300px"></div><script>const root = host.attachShadow({mode: 'closed'}); root.innerHTML = '<iframe src="http://localhost:%[1]s/in" width=300 height=100></iframe>'</script>
 <iframe id=sand sandbox=allow-scripts src="http://localhost:%[1]s/data" width=300 height=60></iframe>
 <iframe id=mine src="/mine" width=300 height=60></iframe><iframe id=doc srcdoc="<h2>said by the page</h2>" width=300 height=60></iframe><iframe id=box sandbox srcdoc="<h2>said in a box</h2>" width=300 height=60></iframe>`, at)
-		case "/mine":
-			fmt.Fprint(w, `<h2>our own</h2>`)
 		}
 	}))
 	t.Cleanup(srv.Close)

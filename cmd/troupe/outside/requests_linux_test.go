@@ -100,16 +100,18 @@ func module(t *testing.T) string {
 // docs/security.md: answered, not read, and dripping. Somebody else notices nothing, and
 // nothing of it stays.
 //
+// All of them take ten minutes: make test-all tries every tenth.
+//
 // Promise: No route and no tool takes more than its budget, however many use it at once
 // and however slowly (docs/security.md#memory-of-requests).
 func TestRequestsKeepTheirBudgets(t *testing.T) {
-	need.NoRace(t)
+	need.All(t)
 	k := besiege(t, 320, 128)
 	rows := k.rows()
 	k.everyRouteHasARow(rows)
 	var tried []largest
 	for i, r := range rows {
-		if need.Nth(i, 10) && regexp.MustCompile(*onlyRow).MatchString(r.of) {
+		if (i%10 == 0 || !need.AllAsked()) && regexp.MustCompile(*onlyRow).MatchString(r.of) {
 			tried = append(tried, r)
 		}
 	}
@@ -119,8 +121,9 @@ func TestRequestsKeepTheirBudgets(t *testing.T) {
 // TestRequestsKeepTheirBudgetsAtTheUsualLimit: the same of one row of each kind, with the
 // memory that requests have by default and four times as many connections.
 func TestRequestsKeepTheirBudgetsAtTheUsualLimit(t *testing.T) {
-	need.NoRace(t)
-	need.All(t)
+	if !need.Named() || need.AllAsked() {
+		t.Skip("it takes long: -run runs it")
+	}
 	k := besiege(t, 512, 512)
 	usual := []string{"docs", "getFile", "validate", "execute (large answers)", "getResult", "mcp validate", "pauseSchedule", "putFlow"}
 	rows := slices.DeleteFunc(k.rows(), func(r largest) bool { return !slices.Contains(usual, r.of) })

@@ -40,7 +40,6 @@ type besieged struct {
 // toll is what requests take of the service.
 type toll struct {
 	live, peak int64         // bytes: what a collection leaves, and all that the process has
-	disk       int64         // bytes
 	files      int           // descriptors
 	processor  time.Duration // for each request that was answered
 }
