@@ -234,13 +234,20 @@ func (c *Router) findTaskAt(ctx context.Context, v *api.Verb, m any, node string
 		return c.askAboutTask(ctx, v, m, node)
 	}
 	at, y := c.remote.findAny(ctx, replyTimeout+v.Takes(m), m, func(y any) bool {
-		return v.IsReply(y) && v.Task.Found(y) && v.Task.At(y) != c.cfg.Node // which has said what it knows
+		return v.IsReply(y) && asAsked(m, y) && v.Task.Found(y) && v.Task.At(y) != c.cfg.Node // which has said what it knows
 	})
 	if y == nil {
 		return x, nil
 	}
 	c.locations.put(id, at)
 	return y, nil
+}
+
+// asAsked reports whether another node's answer to a poll has the outcome that was asked for.
+func asAsked(m, y any) bool {
+	poll, polls := m.(*api.Poll)
+	p, polled := y.(*api.Polled)
+	return !polls || !polled || poll.Answers(p)
 }
 
 // askAboutTask asks the node that has a task, or should know where it is.
@@ -255,6 +262,9 @@ func (c *Router) askAboutTask(ctx context.Context, v *api.Verb, m any, node stri
 	asking, cancel := within(ctx, alive, replyTimeout+v.Takes(m))
 	defer cancel(nil)
 	y, err := c.remote.askVerb(asking, v, node, m)
+	if err == nil && !asAsked(m, y) {
+		err = errors.New("the answer lacks what was asked for")
+	}
 	switch {
 	case err == nil:
 		return y, nil

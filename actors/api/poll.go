@@ -26,6 +26,8 @@ type Polled struct {
 	Executed *Executed `json:"Executed"`
 	// Queued is where a task waits in the queue; nil: it does not.
 	Queued *QueuePlace `json:"Queued"`
+	// Bare says that the outcome was left out, as the poll asked for.
+	Bare bool `json:"Bare,omitempty"`
 }
 
 // QueuePlace is where a task waits in the queue.
@@ -66,10 +68,13 @@ func (p *Polled) Refused() *Refusal { return p.Refusal }
 
 // WithoutOutcome is the answer to a poll that asks for no more.
 func (p *Polled) WithoutOutcome() *Polled {
-	if p.Executed == nil || p.Executed.Outcome == nil {
+	if p.Refusal != nil || p.Status == TaskPending || p.Executed == nil {
 		return p
 	}
 	bare := *p
-	bare.Executed = p.Executed.With(nil)
+	bare.Executed, bare.Bare = p.Executed.With(nil), true
 	return &bare
 }
+
+// Answers reports whether an answer has what a poll asks for: another node may send anything.
+func (m *Poll) Answers(p *Polled) bool { return m.Bare || !p.Bare }

@@ -192,7 +192,7 @@ func Decode(b []byte) (any, error) {
 			m.Polled = new(api.Polled)
 		}
 		m.Polled.Executed = m.Executed.whole(parts)
-		if m.Polled.Refusal == nil && m.Polled.Node == "" && m.Polled.Status != api.TaskPending {
+		if m.Polled.Refusal == nil && m.Polled.Node == "" && m.Polled.Status != api.TaskPending && !m.Polled.Bare {
 			return m.Polled, answers(m.Polled.Executed)
 		}
 		return m.Polled, nil
