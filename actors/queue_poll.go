@@ -26,13 +26,14 @@ type queueWait struct {
 // queueReads are questions about a task whose records are being read.
 type queueReads struct {
 	count   int
-	changed bool // the task's turn has come, or it has ended, since the first one began
+	changes int // how often the task's turn has come, or it has ended, since the first one began
 }
 
 type (
 	// placeRead tells what the records say of a task. Entry is set while it waits.
 	placeRead struct {
 		wait   *queueWait
+		after  int // the changes before it began, in [queueReads]
 		polled *api.Polled
 		key    string
 		entry  *records.Queued
@@ -80,7 +81,7 @@ func (u *queue) onQuestion(w *queueWait) {
 		u.reading[task] = r
 	}
 	r.count++
-	read, bare := &placeRead{wait: w}, asksForNoOutcome(w.message)
+	read, bare := &placeRead{wait: w, after: r.changes}, asksForNoOutcome(w.message)
 	u.node.onDisk(func(c context.Context) (err error) {
 		if bare {
 			c = records.WithoutOutcomes(c)
@@ -110,7 +111,7 @@ func (u *queue) onQuestion(w *queueWait) {
 // touched says that what is being read about a task may be out of date.
 func (u *queue) touched(task string) {
 	if r := u.reading[task]; r != nil {
-		r.changed = true
+		r.changes++
 	}
 }
 
@@ -118,7 +119,7 @@ func (u *queue) onPlaceRead(m *placeRead) {
 	task, _, _ := m.wait.about()
 	changed := false
 	if r := u.reading[task]; r != nil {
-		changed = r.changed
+		changed = r.changes != m.after
 		if r.count--; r.count == 0 {
 			delete(u.reading, task)
 		}
