@@ -16,6 +16,7 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
+	"troupe/persistence"
 	"troupe/testkit/heap"
 	"troupe/testkit/need"
 )
@@ -75,7 +76,12 @@ func TestAttackTinyValues(t *testing.T) {
 // takes all turns there are, so nothing runs beside it.
 func TestAttackLargeRequestsTakeTurns(t *testing.T) {
 	need.Time(t)
-	e := openServer(t, &fakeActors{}, func(c *http.Config) { c.RequestTimeout = time.Second })
+	with, store := withFlows(t)
+	e := openServer(t, &fakeActors{}, with, func(c *http.Config) { c.RequestTimeout = time.Second })
+	flow := `{"actions":[{"set":{"n":"` + strings.Repeat("x", engine.SmallBody) + `"}}]}`
+	if _, err := store.Put(t.Context(), "acc1", persistence.Flow{Name: "large", Source: []byte(flow)}); err != nil {
+		t.Fatal(err)
+	}
 	var ends []func()
 	for {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -96,6 +102,12 @@ func TestAttackLargeRequestsTakeTurns(t *testing.T) {
 	}
 	if status, p := e.post(t, "application/json", strings.NewReader(task)); status != 200 {
 		t.Errorf("a small request: %d %+v", status, p)
+	}
+	runs := `{"actions":[{"run":"large"}]}`
+	for _, path := range []string{"/v1/", "/v1/validate"} {
+		if status, text := call(t, e, "POST", path, "good", runs); status != 429 || !strings.Contains(text, `"rate_limited"`) {
+			t.Errorf("%s with a small list that runs a large flow: %d %s", path, status, text)
+		}
 	}
 	for _, end := range ends {
 		end()

@@ -243,7 +243,7 @@ func (l *weighedFlows) Loads(n int) error {
 	}
 	end, no := l.rd.turn(l.ctx, l.bytes)
 	if no != nil {
-		return api.Refuse(no.Code, no.Error)
+		return &api.Refusal{Code: no.Code, Text: no.Error, RetryAfter: no.RetryAfter}
 	}
 	l.turn, l.end = true, end
 	return nil

@@ -29,7 +29,7 @@ func (f *Faults) Refuse(ctx *fasthttp.RequestCtx, doing string, err error) *Refu
 		return Refuse(engine.CodeCancelled) // which reaches nobody
 	}
 	var asked *api.Refusal
-	if errors.As(err, &asked) && (asked.Code == engine.CodeTooManyWaiting || asked.Code == engine.CodeRateLimited || asked.Code == engine.CodeSiteNotAllowed) { // nothing has failed
+	if errors.As(err, &asked) && (asked.Code == engine.CodeTooManyWaiting || asked.Code == engine.CodeRateLimited || asked.Code == engine.CodeSiteNotAllowed || asked.Code == engine.CodeCancelled) { // nothing has failed
 		return RefuseBy(asked)
 	}
 	f.Log.Error().Str("request", RequestID(ctx)).Err(err).Msg("failed to " + doing)
