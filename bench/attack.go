@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +22,11 @@ import (
 
 // attack is something that an account or a page does to make the service large.
 type attack struct {
-	name string
-	play func(*attacker) error
+	name    string
+	plan    string                          // of its account; empty: free
+	before  func(program, dir string) error // changes the data of the service before it starts; nil: nothing
+	prepare func(*attacker) error           // makes what the attack uses; the service starts anew behind it. Nil: nothing
+	play    func(*attacker) error
 }
 
 // attacker plays an attack on one service.
@@ -33,6 +37,7 @@ type attacker struct {
 	site   string // with the hostile pages
 	answer int64  // bytes of the largest answer so far
 	said   string // how the last answer begins
+	kept   string // the task or the batch that was prepared
 	mu     sync.Mutex
 }
 
@@ -40,34 +45,34 @@ type attacker struct {
 const attackLasts = 40 * time.Second
 
 var attacks = []attack{
-	{"30 results of 15 MiB with a trace", func(a *attacker) error {
+	{name: "30 results of 15 MiB with a trace", play: func(a *attacker) error {
 		return a.task(`{"config":{"trace":true},"timeout":35000,"actions":[` + list(30, func(int) string {
 			return `{"evaluate":"return 'x'.repeat(15*1048576)"}`
 		}) + `]}`)
 	}},
-	{"a failure of 50 KiB, 5,000 times", func(a *attacker) error {
+	{name: "a failure of 50 KiB, 5,000 times", play: func(a *attacker) error {
 		return a.task(fmt.Sprintf(`{"timeout":35000,"actions":[{"loop":{"repeat":5000,"maxIterations":10000,"do":[{"evaluate":"throw 1 // %s"}]}}]}`,
 			strings.Repeat("x", 50<<10)))
 	}},
-	{"20 downloads of 29 MiB", func(a *attacker) error {
+	{name: "20 downloads of 29 MiB", play: func(a *attacker) error {
 		return a.task(fmt.Sprintf(`{"timeout":35000,"config":{"trace":true},"actions":[{"open":"%s/downloads"},{"wait":25000}]}`, a.site))
 	}},
-	{"a file of 6 MiB, uploaded 150 times", func(a *attacker) error {
+	{name: "a file of 6 MiB, uploaded 150 times", play: func(a *attacker) error {
 		return a.form(6<<20, fmt.Sprintf(`{"timeout":35000,"config":{"continueOnError":false},"actions":[{"open":"%s/upload"},%s,{"wait":500}]}`, a.site,
 			list(150, func(i int) string { return fmt.Sprintf(`{"uploadFile":["#f%d","$file:0"]}`, i) })))
 	}},
-	{"8 forms of 92 MiB that do not end", (*attacker).unfinishedForms},
-	{"900 responses of 1 MiB that are waited for", func(a *attacker) error {
+	{name: "8 forms of 92 MiB that do not end", play: (*attacker).unfinishedForms},
+	{name: "900 responses of 1 MiB that are waited for", play: func(a *attacker) error {
 		return a.task(fmt.Sprintf(`{"timeout":35000,"config":{"actionTimeout":10000},"actions":[%s,{"open":"%s/bodies"},{"wait":15000}]}`,
 			list(900, func(i int) string { return fmt.Sprintf(`{"waitForResponse":"/body/%d."}`, i) }), a.site))
 	}},
-	{"an exception of 200 MB", func(a *attacker) error {
+	{name: "an exception of 200 MB", play: func(a *attacker) error {
 		return a.task(fmt.Sprintf(`{"timeout":35000,"actions":[{"open":"%s/text"},{"evaluate":"throw 'x'.repeat(2e8)"}]}`, a.site))
 	}},
-	{"console.log of 200 MB", func(a *attacker) error {
+	{name: "console.log of 200 MB", play: func(a *attacker) error {
 		return a.task(fmt.Sprintf(`{"timeout":35000,"config":{"trace":"full","onFailure":{"console":true,"html":true,"network":true}},"actions":[{"open":"%s/log"},{"wait":3000},{"find":"#never","options":{"timeout":500}}]}`, a.site))
 	}},
-	{"40 hostile pages at once", func(a *attacker) error {
+	{name: "40 hostile pages at once", play: func(a *attacker) error {
 		var all sync.WaitGroup
 		errs := make([]error, 2)
 		for i := range errs {
@@ -217,7 +222,12 @@ type toll struct {
 
 // runAttacks measures what attacks take from the service in memory and on the
 // disk, beside an target build where one is named.
-func runAttacks(b *bench, p *part) error {
+func runAttacks(b *bench, p *part) error { return sufferAll(b, p, attacks) }
+
+// runReads does the same with those that have it read, keep or parse much for little.
+func runReads(b *bench, p *part) error { return sufferAll(b, p, readAttacks) }
+
+func sufferAll(b *bench, p *part, attacks []attack) error {
 	hostile := hostileSite()
 	defer hostile.Close()
 	programs := []string{b.service}
@@ -229,7 +239,7 @@ func runAttacks(b *bench, p *part) error {
 		}
 	}
 	p.say("%s", origin(b))
-	p.say("Two workers, default settings, an account with the plan Free, and a new service for each attack. Memory is the highest PSS of the service's own process. Disk is the most that its data folder and temporary files held during the attack. Left is what they held five seconds after it.")
+	p.say("Two workers, default settings, an account with the plan Free (Pro for batches, schedules and asynchronous tasks), and a new service for each attack. Memory is the highest PSS of the service's own process. Disk is the most that its data folder and temporary files held during the attack. Left is what they held five seconds after it.")
 	t := table{head: head}
 	var charts []chart
 	for _, one := range attacks {
@@ -279,7 +289,7 @@ func runAttacks(b *bench, p *part) error {
 // suffer plays an attack on a new service of a program.
 func suffer(b *bench, program, hostile string, one attack) (x toll, err error) {
 	target := *b
-	target.service, target.plan = program, "free"
+	target.service, target.plan = program, cmp.Or(one.plan, "free")
 	dir, tokens, err := serviceData(&target)
 	if err != nil {
 		return x, err
@@ -293,18 +303,44 @@ func suffer(b *bench, program, hostile string, one attack) (x toll, err error) {
 		return x, err
 	}
 	target.env = []string{"TMPDIR=" + temp}
-	s, err := launchService(&target, dir, 2, tokens)
+	if one.before != nil {
+		if err := one.before(program, dir); err != nil {
+			return x, err
+		}
+	}
+	a := &attacker{site: hostile}
+	start := func(lasts time.Duration) (s *side, cancel func(), err error) {
+		if s, err = launchService(&target, dir, 2, tokens); err != nil {
+			return nil, nil, err
+		}
+		if err := ready(s); err != nil {
+			s.stop()
+			return nil, nil, err
+		}
+		a.ctx, cancel = context.WithTimeout(b.ctx, lasts)
+		a.client = s.client(0)
+		a.addr = strings.TrimSuffix(strings.TrimPrefix(a.client.url, "http://"), "/v1")
+		return s, cancel, nil
+	}
+	if one.prepare != nil {
+		s, cancel, err := start(3 * attackLasts)
+		if err != nil {
+			return x, err
+		}
+		err = one.prepare(a)
+		cancel()
+		s.stop()
+		if err != nil {
+			return x, fmt.Errorf("preparing it: %w", err)
+		}
+		a.answer, a.said = 0, ""
+	}
+	s, cancel, err := start(attackLasts)
 	if err != nil {
 		return x, err
 	}
 	defer s.stop()
-	if err := ready(s); err != nil {
-		return x, err
-	}
-	ctx, cancel := context.WithTimeout(b.ctx, attackLasts)
 	defer cancel()
-	a := &attacker{ctx: ctx, client: s.client(0), site: hostile}
-	a.addr = strings.TrimSuffix(strings.TrimPrefix(a.client.url, "http://"), "/v1")
 	firstDisk := onDisk(dir)
 	began, over := time.Now(), make(chan struct{})
 	go func() {

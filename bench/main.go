@@ -28,7 +28,7 @@ func documentOf(part string) string {
 	switch part {
 	case "cluster":
 		return "docs/cluster.md"
-	case "attacks":
+	case "attacks", "reads", "together":
 		return "docs/security.md"
 	case "agents":
 		return "docs/agents.md"
@@ -52,6 +52,8 @@ var measurements = []measurement{
 	{"cluster", runCluster, true},
 	{"flat", runFlat, true},
 	{"attacks", runAttacks, true},
+	{"reads", runReads, true},
+	{"together", runTogether, true},
 	{"builds", runBuilds, true},
 	{"frames", runFrames, true},
 	{"isolation", runIsolation, true},
@@ -65,7 +67,7 @@ var measurements = []measurement{
 func main() {
 	var (
 		b       = &bench{command: spelled(os.Args[1:])}
-		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds, frames, blocked, isolation, pauses, context, pages, workers, agents; default: the first five, and blocked")
+		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, reads, together, builds, frames, blocked, isolation, pauses, context, pages, workers, agents; default: the first five, and blocked")
 		write   = flag.String("write", "", "put the results into this document, between its marks; those without marks there go to their own documents")
 		isRaw   = flag.Bool("raw", false, "be the raw client (used by this program itself)")
 		clean   = flag.Bool("clean", false, "with -raw: replace the context after each task")
@@ -133,7 +135,7 @@ func measureAll(b *bench, only, write string) (err error) {
 	}
 	for _, name := range chosen {
 		if !slices.ContainsFunc(measurements, func(m measurement) bool { return m.name == name }) {
-			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds, frames, blocked, isolation, pauses, context, pages, workers or agents", name)
+			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, reads, together, builds, frames, blocked, isolation, pauses, context, pages, workers or agents", name)
 		}
 	}
 	if b.dir, err = os.MkdirTemp("", "troupe-bench"); err != nil {
