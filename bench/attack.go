@@ -294,11 +294,11 @@ func suffer(b *bench, program, hostile string, one attack) (x toll, err error) {
 	if err != nil {
 		return x, err
 	}
-	b.folders = target.folders
-	temp := filepath.Join(dir, "temp")
-	if err := os.Mkdir(temp, 0o777); err != nil {
+	temp, err := target.folder() // not in the data folder, which browsers do not enter
+	if err != nil {
 		return x, err
 	}
+	b.folders = target.folders
 	if err := os.Chmod(temp, 0o777|os.ModeSticky); err != nil {
 		return x, err
 	}
@@ -341,7 +341,8 @@ func suffer(b *bench, program, hostile string, one attack) (x toll, err error) {
 	}
 	defer s.stop()
 	defer cancel()
-	firstDisk := onDisk(dir)
+	disk := func() float64 { return onDisk(dir) + onDisk(temp) }
+	firstDisk := disk()
 	began, over := time.Now(), make(chan struct{})
 	go func() {
 		defer close(over)
@@ -349,7 +350,7 @@ func suffer(b *bench, program, hostile string, one attack) (x toll, err error) {
 	}()
 	look := func() {
 		at := time.Since(began).Seconds()
-		m, d := memoryOf(s.pid), max(0, onDisk(dir)-firstDisk)
+		m, d := memoryOf(s.pid), max(0, disk()-firstDisk)
 		x.memories, x.disks = append(x.memories, [2]float64{at, m}), append(x.disks, [2]float64{at, d})
 		x.memory, x.disk = max(x.memory, m), max(x.disk, d)
 	}
