@@ -191,29 +191,23 @@ func (m *Batches) follow(s *state) error {
 			plan = a.Plan
 		}
 	}
-	m.mu.Lock()
-	lately := s.admitted.plan == plan && time.Since(s.admitted.at) < again
-	if lately && due {
-		s.looked = time.Now()
-	}
-	m.mu.Unlock()
-	if lately {
-		return nil
-	}
-	task, err := m.taskOf(s)
-	if err != nil {
-		return err
-	}
 	limits, ok := m.cfg.Limits()[plan]
-	_, lacking := limits.Admit(task)
-	no := !ok || lacking != "" || limits.QueueTasks <= 0
+	m.mu.Lock()
+	asked := s.admitted
+	m.mu.Unlock()
+	if asked.limits != limits {
+		task, err := m.taskOf(s)
+		if err != nil {
+			return err
+		}
+		_, lacking := limits.Admit(task)
+		asked = admitted{limits, lacking == ""}
+	}
+	no := !ok || !asked.yes || limits.QueueTasks <= 0
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if s.plan = plan; due {
+	if s.plan, s.admitted = plan, asked; due {
 		s.looked = time.Now()
-	}
-	if s.admitted = (admitted{}); !no {
-		s.admitted = admitted{plan, time.Now()}
 	}
 	switch {
 	case no:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit/need"
+	"troupe/testkit/wait"
 )
 
 // TestBatchesKeepTexts: a batch has the text of its task in memory, and not the parsed one,
@@ -32,8 +34,16 @@ func TestBatchesKeepTexts(t *testing.T) {
 	}
 	defer disk.Close()
 	number, order := 0, uint64(0)
+	var bound atomic.Bool // by limits that let no batch run
+	limits := func() map[engine.Plan]engine.Limits {
+		all := engine.DefaultLimits()
+		if bound.Load() {
+			all[ada.Plan] = engine.Limits{Sessions: true}
+		}
+		return all
+	}
 	m, err := Open(t.Context(), Config{
-		Records: disk, Queue: &noQueue{}, Limits: engine.DefaultLimits, Log: zerolog.Nop(),
+		Records: disk, Queue: &noQueue{}, Limits: limits, Log: zerolog.Nop(),
 		NewID: func() string { number++; return fmt.Sprintf("batch_%d", number) }, Order: func() uint64 { order++; return order },
 	})
 	if err != nil {
@@ -67,14 +77,6 @@ func TestBatchesKeepTexts(t *testing.T) {
 		}
 		return *x.Batch
 	}
-	until := func(what string, f func() bool) {
-		t.Helper()
-		for end := time.Now().Add(time.Minute); !f(); time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal(what)
-			}
-		}
-	}
 	queued := func(id string) func() bool {
 		return func() bool {
 			m.mu.Lock()
@@ -100,12 +102,25 @@ func TestBatchesKeepTexts(t *testing.T) {
 			t.Fatal(x, err)
 		}
 		change(id, api.BatchReady)
-		until("its item is not in the queue", queued(id))
+		wait.Until(t, "its item is in the queue", queued(id))
 	}
 	each := (live() - before) / batches
 	t.Logf("a batch of %d KiB that goes on has %d KiB", len(text)>>10, each>>10)
 	if each > int64(len(text))*3/2 {
 		t.Errorf("a batch of %d bytes that goes on has %d in memory", len(text), each)
+	}
+	m.mu.Lock()
+	s := m.all[ids[0]]
+	m.mu.Unlock()
+	for _, no := range []bool{true, false} {
+		bound.Store(no)
+		if n := testing.AllocsPerRun(5, func() { // the first is not counted
+			if err := m.follow(s); (err != nil) != no {
+				t.Error(err)
+			}
+		}); n > 100 {
+			t.Errorf("bound %v: asking the plan has made %v pieces of memory: the task was parsed again", no, n)
+		}
 	}
 	for i, id := range ids {
 		if i > 0 {
@@ -121,7 +136,7 @@ func TestBatchesKeepTexts(t *testing.T) {
 			t.Fatal(err)
 		}
 		done(engine.CodeTimeout, true, nil)
-		until("it has not ended", func() bool { return !state(id).Ended.IsZero() })
+		wait.Until(t, "it has ended", func() bool { return !state(id).Ended.IsZero() })
 	}
 	each = (live() - before) / batches
 	t.Logf("one that has ended has %d KiB", each>>10)
@@ -132,7 +147,7 @@ func TestBatchesKeepTexts(t *testing.T) {
 		t.Errorf("after its end: %+v", b)
 	}
 	change(ids[0], api.BatchRetry)
-	until("its item is not played again", queued(ids[0]))
+	wait.Until(t, "its item is played again", queued(ids[0]))
 	b, err := disk.Batches().Read(t.Context(), ada.ID, ids[0])
 	if err != nil || b.State != api.BatchRunning || len(b.Task) < len(text) {
 		t.Errorf("retried: %s, a task of %d bytes, %v", b.State, len(b.Task), err)

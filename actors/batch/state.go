@@ -7,11 +7,11 @@ import (
 	"troupe/engine"
 )
 
-// admitted says that a plan has let a batch go on lately: its task is not parsed for each of
-// its turns.
+// admitted is whether limits have let the task of a batch run. They are compared, so that the
+// task is parsed only where they have changed. None admit nothing.
 type admitted struct {
-	plan engine.Plan
-	at   time.Time
+	limits engine.Limits
+	yes    bool
 }
 
 func (m *Batches) newState(b records.StoredBatch) *state {
