@@ -64,9 +64,8 @@ test-programs:
 	$(TESTED) ./cmd/...
 	$(if $(RACE),$(TESTED) -race -run='^($(RACED))$$' ./cmd/troupe/outside)
 
-# The tests of whole programs in which most happens at once. All tests have them with the
-# race detector, too. The other ones would take two to three times as long with it, and
-# find no more.
+# The tests of whole programs in which most happens at once: the whole run has them with
+# the race detector, too. Programs take two to three times the processor time with it.
 empty =
 RACED = $(subst $(empty) $(empty),|,$(strip \
 	TestAgentOutlivesANode TestBatchRun TestChaos TestDrainAndResume TestKilledService TestKills \

@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"troupe/actors/api"
-	"troupe/actors/view"
 	"troupe/engine"
 )
 
@@ -39,9 +38,9 @@ func (l *stepLog) add(s engine.StepReport) {
 	s = forFollowers(s)
 	l.last++
 	l.steps = append(l.steps, api.TaskStep{Seq: l.last, Step: s})
-	l.bytes += view.StepBytes(s)
+	l.bytes += s.Bytes()
 	for len(l.steps) > maxSteps || l.bytes > maxStepBytes && len(l.steps) > 1 {
-		l.bytes -= view.StepBytes(l.steps[0].Step)
+		l.bytes -= l.steps[0].Step.Bytes()
 		l.steps = l.steps[1:]
 	}
 }

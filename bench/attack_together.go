@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os/exec"
 	"strings"
 	"sync"
 	"time"
@@ -19,17 +18,9 @@ const togetherLasts = 60 * time.Second
 func runTogether(b *bench, p *part) error {
 	hostile := hostileSite()
 	defer hostile.Close()
-	dir, err := b.folder()
+	dir, tokens, err := serviceDataOf(b, "bench", "second", "third", "fourth")
 	if err != nil {
 		return err
-	}
-	var tokens []string
-	for _, account := range []string{"bench", "second", "third", "fourth"} {
-		out, err := exec.Command(b.service, "token", "create", "--data", dir, "--account", account, "--plan", "pro").Output()
-		if err != nil {
-			return fmt.Errorf("making a token: %w: %s", err, stderrOf(err))
-		}
-		tokens = append(tokens, strings.TrimSpace(string(out)))
 	}
 	all := make([]*attacker, len(readAttacks))
 	start := func(lasts time.Duration) (*side, func(), error) {

@@ -138,10 +138,15 @@ func ready(s *side) error {
 
 // serviceData makes a data folder with two accounts.
 func serviceData(b *bench) (dir string, tokens []string, err error) {
+	return serviceDataOf(b, "bench", "second")
+}
+
+// serviceDataOf makes one with these accounts.
+func serviceDataOf(b *bench, accounts ...string) (dir string, tokens []string, err error) {
 	if dir, err = b.folder(); err != nil {
 		return "", nil, err
 	}
-	for _, account := range []string{"bench", "second"} {
+	for _, account := range accounts {
 		out, err := exec.Command(b.service, "token", "create", "--data", dir, "--account", account, "--plan", cmp.Or(b.plan, "pro")).Output()
 		if err != nil {
 			return "", nil, fmt.Errorf("making a token: %w: %s", err, stderrOf(err))

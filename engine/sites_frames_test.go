@@ -20,7 +20,7 @@ var aside = map[string]string{
 	"waitForResponse": "is for requests", "waitForDownload": "is for files", "getDownload": "is for files", "getCookies": "is for cookies", "setCookies": "is for cookies",
 	"deleteCookie": "is for cookies", "clearCookies": "is for cookies", "set": "is for the cache", "getSavedData": "is for the cache", "clearSavedData": "is for the cache",
 	"break": "leaves a list", "continue": "leaves a list", "return": "leaves a list", "run": "holds actions", "try": "holds actions", "retry": "holds actions",
-	"pdf": "shows what a person sees", "getPage": "tells of the tab", "notify": "asks no page", "type": "goes where the focus is, TestInputStaysOutOfForeignFrames", "byPassChallenge": "looks only into frames of the sites, as its script shows",
+	"pdf": "shows what a person sees", "getPage": "names the tab", "notify": "asks no page", "type": "goes where the focus is, TestInputStaysOutOfForeignFrames", "byPassChallenge": "looks only into frames of the sites, as its script shows",
 }
 
 // framed are rows for what the matrix does not play.

@@ -28,7 +28,7 @@ func TestExampleIsSmall(t *testing.T) {
 		}
 		was, is := outcome.Failure(o), outcome.Failure(got)
 		if (was == nil) != (is == nil) || was != nil && (was.Text != is.Text || was.Path != is.Path) {
-			t.Errorf("%s: the example tells of %+v, want %+v", end, is, was)
+			t.Errorf("%s: the example has %+v, want %+v", end, is, was)
 		}
 		if len(p.Executed.Outcome.Data) != len(large) || len(got.Pictures) != 1 {
 			t.Errorf("%s: %+v", end, got)

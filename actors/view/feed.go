@@ -183,9 +183,9 @@ func (f *Feed) StepEnded(task string, s engine.StepReport) {
 			t.Pictures = append(t.Pictures, url)
 		}
 	}
-	weight := stepWeight + StepBytes(s)
+	weight := stepWeight + s.Bytes()
 	if len(t.Steps) == recentSteps {
-		weight -= stepWeight + StepBytes(t.Steps[0])
+		weight -= stepWeight + t.Steps[0].Bytes()
 		t.Steps, t.Left = t.Steps[1:], t.Left+1
 	}
 	t.Steps = append(t.Steps, s)

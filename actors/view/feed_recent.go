@@ -24,7 +24,7 @@ func (f *Feed) forgetOld(account string) {
 		if t.isOver() && len(t.Steps) > 0 {
 			freed := 0
 			for _, s := range t.Steps {
-				freed += stepWeight + StepBytes(s)
+				freed += stepWeight + s.Bytes()
 			}
 			t.Left, t.Steps = t.Left+len(t.Steps), nil
 			t.weight, a.weight, f.weight = t.weight-freed, a.weight-freed, f.weight-freed

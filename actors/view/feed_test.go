@@ -36,7 +36,7 @@ func TestRecentTasksHaveBounds(t *testing.T) {
 			for _, task := range a.tasks {
 				n := taskWeight
 				for _, s := range task.Steps {
-					n += stepWeight + StepBytes(s)
+					n += stepWeight + s.Bytes()
 				}
 				if n != task.weight || task.Outcome.Data != nil {
 					t.Fatalf("%s weighs %d, and is said to weigh %d", task.ID, n, task.weight)

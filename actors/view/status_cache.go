@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"troupe/actors/api"
-	"troupe/engine"
 )
 
 // cacheBytes bounds what is kept of ended tasks, in bytes.
@@ -113,6 +112,3 @@ func (b *StatusCache) Get(m *api.Poll) *api.Polled {
 	}
 	return s.polled
 }
-
-// StepBytes is about how many bytes the texts of a step take.
-func StepBytes(s engine.StepReport) int { return s.Bytes() }

@@ -102,8 +102,8 @@ func module(t *testing.T) string {
 //
 // All of them take ten minutes: make test-all tries every tenth.
 //
-// Promise: No route and no tool takes more than its budget, however many use it at once
-// and however slowly (docs/security.md#memory-of-requests).
+// Promise: The largest requests and answers of each route and tool keep to its budget, also
+// many at once that nobody reads (docs/security.md#memory-of-requests).
 func TestRequestsKeepTheirBudgets(t *testing.T) {
 	need.All(t)
 	k := besiege(t, 320, 128)
