@@ -22,7 +22,7 @@ T.links = async (a) => {
 const shows = (el) => {
   if (hiddenBecause(el) !== '') return false;
   if (is(el, 'area')) { const p = pictureOf(el); return !!p && shows(p); }
-  for (let n = el; n && isElement(n); n = dom.slot(n) || above(n)) if (!drawnAs(n, styleOf(n))) return false;
+  for (let n = el; n && isElement(n); n = flatAbove(n)) if (!drawnAs(n, styleOf(n))) return false;
   return true;
 };
 const areaHref = get('HTMLAreaElement', 'href');

@@ -21,7 +21,7 @@ T.clickByScript = (a) => withFirst(a, (el) => {
 // leadsElsewhere reports whether a click at something in a label is not passed on
 // to the label's control: a link to the terms does what it does.
 const leadsElsewhere = (top, label) => {
-  const n = is(label, 'label') && dom.closest(top, 'a[href],button,input,select,textarea,summary,[role=button],[role=link]');
+  const n = is(label, 'label') && flatClosest(top, 'a[href],button,input,select,textarea,summary,[role=button],[role=link]');
   return !!n && n !== label.control && within(n, label);
 };
 

@@ -42,6 +42,9 @@ const shadows = (root, out = []) => {
   return out;
 };
 
+// rootsOf is those with that of an element itself, and what is in it.
+const rootsOf = (n) => { const own = isElement(n) && shadowOf(n), below = shadows(n); return own ? [own, ...shadows(own), ...below] : below; };
+
 // Below an element a selector may begin with a combinator: "> li".
 const scoped = (s) => (/(^|,)\s*[>+~]/.test(s) ? commas(s).map((p) => (/^[>+~]/.test(p) ? ':scope ' + p : p)).join(', ') : s);
 
@@ -79,14 +82,14 @@ const queryOpen = (root, kind, s, first) => {
   try {
     if (first) { const el = one(root, s); list = el ? [el] : []; } else list = [...all(root, s)];
   } catch (e) { throw new Fault('invalid_value', `"${s}" is not a valid CSS selector`); }
-  if (first && list.length) return list;
-  const roots = shadows(root);
-  if (isElement(root) && shadowOf(root)) { const r = shadowOf(root); roots.unshift(r, ...shadows(r)); }
+  const unsure = /:not\(.*:has\(/i.test(s); // what is in a root below may speak against it
+  if (first && list.length && !unsure) return list;
+  const roots = rootsOf(root);
   if (!roots.length) return list;
   const deep = inShadows(root, s, roots);
+  if (unsure) list = [];
   if (!deep.length) return list;
-  const found = new Set([...list, ...deep]), mine = isElement(root) && shadowOf(root);
-  return [...(mine ? inOrder(mine, found) : []), ...inOrder(root, found)];
+  return inOrder(root, new Set([...list, ...deep]));
 };
 
 // Documents of frames of the same origin, nested ones included.

@@ -3,17 +3,18 @@
 const written = (el) => (is(el, 'input') && ['button', 'submit', 'reset'].includes(dom.inputType(el)) ? dom.inputValue(el) : dom.text(el));
 const unread = ['script', 'style', 'noscript', 'template', 'head', 'title'];
 
-// The text of an element with a space for each <br> and around each block.
+// The text of an element with a space for each <br> and around each block. of gives what is
+// in an element.
 const blocks = 'address article aside blockquote dd details dialog div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr li main nav ol p pre section summary table tbody td tfoot th thead tr ul'.split(' ');
-const spaced = (el, out = []) => {
-  for (const n of dom.nodes(el)) {
+const spaced = (el, out = [], of = dom.nodes) => {
+  for (const n of of(el)) {
     const type = dom.type(n), tag = type === 1 && dom.tag(n);
     if (type === 3 || type === 4) out.push(dom.text(n));
     else if (tag === 'br') out.push(' ');
     else if (tag && !unread.includes(tag)) {
       const space = blocks.includes(tag) ? ' ' : '';
       out.push(space);
-      spaced(n, out);
+      spaced(n, out, of);
       out.push(space);
     }
   }
@@ -66,7 +67,7 @@ const shutIn = (el, known) => {
   for (let n = el, p; ; n = p) {
     const position = styleOf(n).position;
     if (position === 'absolute' || position === 'fixed') { shut = cutBy(n, (around, s, r) => shuts(around, s, r.width, r.height)) !== null; break; }
-    p = above(n);
+    p = flatAbove(n);
     if (!p || !isElement(p) || is(p, 'html', 'body')) break;
     if (known.has(p)) { shut = known.get(p); break; }
     passed.push(p);

@@ -37,7 +37,7 @@ const scrollers = (el) => {
   };
   for (let n = el; n; n = viewOf(n) === window ? null : viewOf(n).frameElement) {
     let p = n, fixed = false;
-    for (; p && isElement(p) && !fixed; p = dom.slot(p) || above(p)) {
+    for (; p && isElement(p) && !fixed; p = flatAbove(p)) {
       if (p !== n && p !== dom.scroller(dom.doc(p))) more(p, false);
       fixed = styleOf(p).position === 'fixed';
     }
@@ -51,7 +51,7 @@ const scrollers = (el) => {
 // hold the element and stays where it is when the page is scrolled.
 const barOf = (cover, el) => {
   let bar = cover;
-  for (let n = cover; n && isElement(n) && !within(el, n); n = above(n)) if (['fixed', 'sticky'].includes(styleOf(n).position)) bar = n;
+  for (let n = cover; n && isElement(n) && !within(el, n); n = flatAbove(n)) if (['fixed', 'sticky'].includes(styleOf(n).position)) bar = n;
   return mappedRect(offset(bar), dom.rect(bar));
 };
 

@@ -35,7 +35,9 @@ const spilled = (el, out = []) => {
   }
   return out;
 };
-const inside = (el) => dom.nodes(rootIn(el) || el);
+// inside is what an element shows in it: of a slot what is put into it, if anything is.
+const inside = (el) => { const put = is(el, 'slot') && isHTML(el) ? dom.assigned(el) : noNodes; return put.length ? put : dom.nodes(rootIn(el) || el); };
+const noNodes = [];
 const clips = (s) => s.display !== 'contents' && s.display !== 'inline' && (s.overflowX !== 'visible' || s.overflowY !== 'visible');
 
 const rectOf = (el) => boxes(el)[0] || dom.rect(el); // of one that is broken over lines the first box is a safe place
@@ -44,7 +46,7 @@ const styleOf = (el) => viewOf(el).getComputedStyle(el);
 const hiddenBecause = (el) => {
   if (is(el, 'area') && pictureOf(el)) return hiddenBecause(pictureOf(el));
   // What the browser says is laid out has nothing above it that would hide it.
-  if (!dom.visible(el)) for (let n = el, from = null; n && isElement(n); from = n, n = dom.slot(n) || above(n)) {
+  if (!dom.visible(el)) for (let n = el, from = null; n && isElement(n); from = n, n = flatAbove(n)) {
     const s = styleOf(n);
     if (s.display === 'none') return n === el ? 'is hidden (display: none)' : `is hidden: ${nameOf(n)} has display: none`;
     if (n === el) continue;
@@ -63,11 +65,11 @@ const hiddenBecause = (el) => {
   return '';
 };
 const disabledBecause = (el) => {
-  const control = is(el, 'button', 'input', 'select', 'textarea', 'option', 'fieldset', 'optgroup') ? el : dom.closest(el, 'button');
+  const control = is(el, 'button', 'input', 'select', 'textarea', 'option', 'fieldset', 'optgroup') ? el : flatClosest(el, 'button');
   if (control && dom.matches(control, ':disabled')) return 'is disabled';
-  const aria = dom.closest(el, '[aria-disabled]');
+  const aria = flatClosest(el, '[aria-disabled]');
   if (aria && dom.attribute(aria, 'aria-disabled') === 'true') return 'is disabled (aria-disabled)';
-  for (let n = el; n && isElement(n); n = dom.slot(n) || above(n)) if (dom.hasAttribute(n, 'inert')) return n === el ? 'is inert' : `is inert: ${nameOf(n)} is`;
+  for (let n = el; n && isElement(n); n = flatAbove(n)) if (dom.hasAttribute(n, 'inert')) return n === el ? 'is inert' : `is inert: ${nameOf(n)} is`;
   return '';
 };
 
@@ -76,7 +78,7 @@ const disabledBecause = (el) => {
 const cutBy = (el, hides) => {
   const free = (s) => s.position === 'absolute' || s.position === 'fixed';
   let at = styleOf(el);
-  for (let n = above(el); n && isElement(n) && !is(n, 'html', 'body'); n = above(n)) {
+  for (let n = flatAbove(el); n && isElement(n) && !is(n, 'html', 'body'); n = flatAbove(n)) {
     const s = styleOf(n), holds = s.transform !== 'none' || s.filter !== 'none' || s.position !== 'static' && at.position !== 'fixed';
     if (free(at) && !holds) continue;
     if (clips(s) && hides(n, s, dom.rect(n))) return n;
@@ -119,7 +121,7 @@ const mappedRect = (m, r) => {
 // nothing does: then its box tells all.
 const turn = (el) => {
   let m = new DOMMatrix();
-  for (let n = el; n && isElement(n); n = dom.slot(n) || above(n)) {
+  for (let n = el; n && isElement(n); n = flatAbove(n)) {
     const s = styleOf(n);
     if (s.transform === 'none' && s.rotate === 'none' && s.scale === 'none') continue;
     const t = new DOMMatrix(s.transform === 'none' ? '' : s.transform);
@@ -131,6 +133,8 @@ const turn = (el) => {
   return Math.abs(m.b) < 1e-6 && Math.abs(m.c) < 1e-6 && m.a > 0 && m.d > 0 ? null : m;
 };
 
+// hit is what lies on top at a point, in the flat tree: of a text that comes into a shadow
+// root through a slot the browser tells the host, and the slot is meant.
 const hit = (doc, x, y) => {
   let el = dom.at(doc, x, y);
   for (let s = el && rootIn(el); s; s = el && rootIn(el)) {
@@ -138,19 +142,32 @@ const hit = (doc, x, y) => {
     if (!inner || inner === el) break;
     el = inner;
   }
-  return el;
+  return el && rootIn(el) && slotAt(el, x, y) || el;
 };
-const within = (el, top) => { for (let n = el; n; n = isElement(n) ? dom.slot(n) || above(n) : above(n)) if (n === top) return true; return false; };
-const labelOf = (el) => dom.closest(el, 'label');
+const slotAt = (host, x, y) => {
+  for (const n of dom.nodes(host)) {
+    if (dom.type(n) !== 3 && dom.type(n) !== 4) continue;
+    const slot = slotOf(n);
+    if (!slot) continue;
+    const range = dom.range(dom.doc(host));
+    range.selectNode(n);
+    if ([...range.getClientRects()].some((r) => x >= r.left - 1 && x <= r.right + 1 && y >= r.top - 1 && y <= r.bottom + 1)) return slot;
+  }
+  return null;
+};
+const within = (el, top) => { for (let n = el; n; n = flatAbove(n)) if (n === top) return true; return false; };
+// flatClosest is the nearest element that matches, itself or one around it in the flat tree.
+const flatClosest = (el, css) => { for (let n = el; n; n = flatAbove(n)) if (isElement(n) && dom.matches(n, css)) return n; return null; };
+const labelOf = (el) => flatClosest(el, 'label');
 // wholeOf is what something stands for that is a part of it, such as a text. What people use
 // by itself stands for nothing else.
-const wholeOf = (el, what) => (is(el, 'a', 'button', 'input', 'select', 'textarea') ? null : dom.closest(el, what));
+const wholeOf = (el, what) => (is(el, 'a', 'button', 'input', 'select', 'textarea') ? null : flatClosest(el, what));
 
 // What gets the pointer over an element: for an icon that lets it through, the
 // control that it is a part of. Null where nothing does that it could stand for.
 const receiver = (el) => {
   if (styleOf(el).pointerEvents !== 'none') return el;
-  for (let n = above(el); n && isElement(n); n = dom.slot(n) || above(n)) {
+  for (let n = flatAbove(el); n && isElement(n); n = flatAbove(n)) {
     if (dom.matches(n, 'a[href],button,label,summary,[role],[onclick],[tabindex]')) return styleOf(n).pointerEvents === 'none' ? null : n;
   }
   return null;
@@ -197,7 +214,7 @@ const inView = (el) => {
     if (f.left < 0 || f.top < 0 || f.top + r.top > innerHeight || f.left + r.left > innerWidth) return false;
   }
   // A scrolled container may hide it although the window does not.
-  for (let n = above(el); n && isElement(n); n = above(n)) {
+  for (let n = flatAbove(el); n && isElement(n); n = flatAbove(n)) {
     if (dom.scrollHeight(n) <= dom.clientHeight(n) && dom.scrollWidth(n) <= dom.clientWidth(n)) continue;
     const s = styleOf(n);
     if (s.overflowY === 'visible' && s.overflowX === 'visible') continue;
@@ -213,7 +230,7 @@ const unreachable = (el) => {
   const r = rectOf(el), page = dom.scroller(dom.doc(el));
   const higher = r.bottom + (page ? dom.scrollTop(page) : 0) <= 0, before = r.right + (page ? dom.scrollLeft(page) : 0) <= 0;
   if (!higher && !before) return false;
-  for (let n = above(el); n && isElement(n) && n !== page; n = above(n)) {
+  for (let n = flatAbove(el); n && isElement(n) && n !== page; n = flatAbove(n)) {
     if (dom.scrollHeight(n) <= dom.clientHeight(n) && dom.scrollWidth(n) <= dom.clientWidth(n)) continue;
     const s = styleOf(n);
     if (s.overflowY !== 'visible' || s.overflowX !== 'visible') return false; // it may scroll to it, and backwards too

@@ -41,7 +41,7 @@ const targets = (root, t) => {
 // nothing that matches can be seen, or where it is asked for.
 const chosenOf = (found, s) => {
   let list = found.length > 1 ? [...new Set(found)] : found;
-  if (s.hasText !== undefined) { const has = saysText(s.hasText); list = list.filter((el) => has(written(el)) || has(spaced(el).join(''))); }
+  if (s.hasText !== undefined) { const has = saysText(s.hasText); list = list.filter((el) => isSaid(el, has)); }
   if (list.length && s.visible !== false) {
     const seen = list.filter((el) => hiddenBecause(el) === ''), known = new Map();
     const best = seen.length > 1 ? seen.filter((el) => !shutIn(el, known)) : [];
@@ -74,7 +74,7 @@ const ownMatches = (root, s) => {
   }
   if (s.text !== undefined) {
     const says = saysText(s.text, s.exact);
-    if (list) tests.push((el) => says(written(el)) || says(spaced(el).join('')));
+    if (list) tests.push((el) => isSaid(el, says));
     else list = withText(root, s.text, says, s.exact);
   }
   return tests.length ? list.filter((el) => tests.every((t) => t(el))) : list;
@@ -88,14 +88,39 @@ const labelsSaid = (el) => {
   return said.filter((t) => tidy(t) !== '');
 };
 
-// withText is the innermost elements that have a text, and buttons whose value it is.
+// isSaid asks the question about the text of an element: as it stands, with spaces between
+// its blocks, and with what is in shadow roots below it and in the slots of its own.
+const isSaid = (el, says) => {
+  if (says(written(el)) || says(spaced(el).join(''))) return true;
+  const kids = [rootsOf(el).length ? withRoots : null, inOneRoot(el) && (is(el, 'slot') || one(el, 'slot')) || shadowOf(el) ? asDrawn : null];
+  return kids.some((of) => of && (says(spaced(el, [], of).join('')) || says(unspaced(el, of))));
+};
+// What is in an element with its shadow root, and what is drawn of it.
+const withRoots = (el) => (shadowOf(el) ? [...dom.nodes(el), ...dom.nodes(shadowOf(el))] : dom.nodes(el));
+const asDrawn = (el) => { const put = is(el, 'slot') && isHTML(el) ? dom.assigned(el) : noNodes; return put.length ? put : dom.nodes(shadowOf(el) || el); };
+const unspaced = (el, of) => {
+  if (is(el, ...unread)) return '';
+  return [...of(el)].map((n) => (dom.type(n) === 1 ? unspaced(n, of) : dom.type(n) === 3 || dom.type(n) === 4 ? dom.text(n) : '')).join('');
+};
+const inOneRoot = (el) => dom.type(dom.root(el)) === 11;
+
+// withText is the innermost elements that have a text, and buttons whose value it is. A host
+// has what is in its root beside the elements there.
 const withText = (root, text, says, exact) => {
   const rough = saying(text);
   const at = dom.type(root) === 9 ? body(root) : root;
   if (!at) return [];
-  const roots = [at, ...(isElement(root) && shadowOf(root) ? [shadowOf(root)] : []), ...shadows(root)];
+  const roots = [at, ...rootsOf(root)];
   const list = roots.flatMap((n) => innermost(n, rough, exact)).filter((el) => says(written(el)) || says(spaced(el).join('')));
   const buttons = query(root, 'css', 'input[type=button],input[type=submit],input[type=reset]', false).filter((b) => says(dom.inputValue(b)));
   const found = new Set([...list, ...buttons]);
+  if (roots.length > 1) for (const el of aroundRoots(root, roots)) if (!found.has(el) && isSaid(el, says) && !inwards(el).some((n) => found.has(n) || isSaid(n, says))) found.add(el);
   return roots.length > 1 || buttons.length ? inOrder(root, found) : [...found];
+};
+const inwards = (el) => [...dom.children(el), ...(shadowOf(el) ? dom.childrenOfFragment(shadowOf(el)) : [])];
+// aroundRoots are the elements below a node that have a shadow root, or have one below them.
+const aroundRoots = (root, roots) => {
+  const out = new Set();
+  for (const r of roots) for (let n = hostOf(r); n && n !== root && isElement(n) && !out.has(n); n = above(n)) out.add(n);
+  return [...out].filter((el) => !is(el, 'html', 'body', ...unread));
 };

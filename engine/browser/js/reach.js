@@ -10,6 +10,7 @@ Object.assign(dom, {
   range: own('Document', 'createRange'),
   visible: own('Element', 'checkVisibility'),
   slot: get('Element', 'assignedSlot'),
+  slotOfText: get('Text', 'assignedSlot'),
   assigned: own('HTMLSlotElement', 'assignedNodes'),
   active: get('Document', 'activeElement'),
   activeInShadow: get('ShadowRoot', 'activeElement'),
@@ -38,3 +39,14 @@ Object.assign(dom, {
   setAreaValue: set('HTMLTextAreaElement', 'value'),
   setSelectIndex: set('HTMLSelectElement', 'selectedIndex'),
 });
+
+// slotOf is the slot that an element or a text is shown in. Of closed roots the browser
+// does not tell it: they are looked through, once they are known.
+const slotOf = (n) => {
+  const type = dom.type(n), slot = type === 1 ? dom.slot(n) : type === 3 || type === 4 ? dom.slotOfText(n) : null;
+  if (slot || !anyClosed || type === 11) return slot;
+  const p = dom.parent(n), root = p && isElement(p) ? closedRoots.get(p) : null;
+  return root ? [...all(root, 'slot')].find((s) => isHTML(s) && dom.assigned(s).includes(n)) ?? null : null;
+};
+// flatAbove is what something is in, as it is drawn: the flat tree.
+const flatAbove = (n) => slotOf(n) || above(n);

@@ -15,7 +15,7 @@ const namelessItems = new Set(['article', 'listitem', 'row', 'group']);
 const placePart = (el, role, name) => (containers.has(role) ? `/${role} ${name !== '' || !namelessItems.has(role) ? name.slice(0, 80) : tidy(dom.text(el).slice(0, 400)).slice(0, 80)}` : '');
 const placeOfElement = (el) => {
   const parts = [];
-  for (let n = dom.slot(el) || above(el); n && isElement(n); n = dom.slot(n) || above(n)) {
+  for (let n = flatAbove(el); n && isElement(n); n = flatAbove(n)) {
     const role = roleOf(n);
     if (containers.has(role)) parts.unshift(placePart(n, role, calledIn(n, role)));
   }
@@ -26,7 +26,7 @@ const placeOfElement = (el) => {
 // readers has no name, and one without a role has none but what an attribute says.
 const hasNameAttribute = (el) => dom.hasAttribute(el, 'aria-label') || dom.hasAttribute(el, 'aria-labelledby') || dom.hasAttribute(el, 'title');
 const calledIn = (el, role) => {
-  for (let n = el; n && isElement(n); n = dom.slot(n) || above(n)) if (attr(n, 'aria-hidden')?.toLowerCase() === 'true') return '';
+  for (let n = el; n && isElement(n); n = flatAbove(n)) if (attr(n, 'aria-hidden')?.toLowerCase() === 'true') return '';
   return calledAs(el, role, {});
 };
 const calledAs = (el, role, c) => {

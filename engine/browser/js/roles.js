@@ -71,7 +71,7 @@ const referenced = (el, name) => {
 };
 // The nearest element around one that has one of these tags or roles.
 const around = (el, tags, roles) => {
-  for (let n = dom.slot(el) || above(el); n && isElement(n); n = dom.slot(n) || above(n)) {
+  for (let n = flatAbove(el); n && isElement(n); n = flatAbove(n)) {
     const role = dom.hasAttributes(n) ? attrText(n, 'role').toLowerCase().split(/\s+/)[0] : '';
     if (role ? roles.includes(role) : tags.includes(dom.tag(n))) return n;
   }
@@ -147,14 +147,14 @@ const undrawn = (el) => {
 };
 // What has no box of its own is as drawn as what it is in.
 const drawnAround = (el) => {
-  let n = dom.slot(el) || above(el);
-  while (n && isElement(n) && styleOf(n).display === 'contents') n = dom.slot(n) || above(n);
+  let n = flatAbove(el);
+  while (n && isElement(n) && styleOf(n).display === 'contents') n = flatAbove(n);
   return !n || !isElement(n) || dom.visible(n);
 };
 const unseenStyle = (el) => styleOf(el).visibility !== 'visible';
 const unperceived = (el) => {
   if (undrawn(el) || unseenStyle(el)) return true;
-  for (let n = el; n && isElement(n); n = dom.slot(n) || above(n)) if (attr(n, 'aria-hidden')?.toLowerCase() === 'true') return true;
+  for (let n = el; n && isElement(n); n = flatAbove(n)) if (attr(n, 'aria-hidden')?.toLowerCase() === 'true') return true;
   return false;
 };
 

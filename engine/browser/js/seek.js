@@ -9,6 +9,7 @@ Object.assign(dom, {
   parent: get('Node', 'parentNode'),
   base: get('Node', 'baseURI'),
   root: own('Node', 'getRootNode'),
+  previous: get('Node', 'previousSibling'),
   iframeWindow: get('HTMLIFrameElement', 'contentWindow'),
   frameWindow: get('HTMLFrameElement', 'contentWindow'),
   inputValue: get('HTMLInputElement', 'value'),
@@ -119,24 +120,103 @@ const above = (n) => {
   return (p && hostOf(p)) || p;
 };
 
-// Elements inside shadow roots that match; a descendant combinator may cross
-// the border of a root, as it would if the root were not there.
+// A selector is read as if shadow roots were not there: what is in a root is in its host.
+// The browser reads it root by root, so its combinators, and those in :is, :not and :has, are
+// followed here.
+
+// partsOf takes a selector without commas apart: {css, by, tests, scope} for each of its
+// parts, where `by` is the combinator before it, and tests are what the browser cannot be
+// asked. The first has a combinator only where the selector is relative to something.
+const partsOf = (s) => {
+  const parts = [];
+  let by = '', from = 0, i = 0;
+  const end = () => { const css = s.slice(from, i).trim(); if (css) { parts.push({ by, ...compoundOf(css) }); by = ''; } };
+  while (i < s.length) {
+    const m = /^[\s>+~]+/.exec(s.slice(i, i + 100));
+    if (!m) { i = pastToken(s, i); continue; }
+    end();
+    by = (by + m[0]).trim() || ' ';
+    i += m[0].length;
+    from = i;
+  }
+  end();
+  return parts;
+};
+// pastToken is where what begins there ends: a character, or all of a string, of brackets,
+// or of an escape.
+const pastToken = (s, i) => {
+  if (s[i] === '\\') return i + /^\\(?:[0-9a-f]{1,6}\s?|[^]?)/i.exec(s.slice(i, i + 8))[0].length;
+  const close = { '"': '"', "'": "'", '(': ')', '[': ']' }[s[i]];
+  if (!close) return i + 1;
+  for (let k = i + 1; k < s.length;) {
+    if (s[k] === close) return k + 1;
+    k = close === '"' || close === "'" ? (s[k] === '\\' ? pastToken(s, k) : k + 1) : pastToken(s, k);
+  }
+  return s.length;
+};
+const crossing = /^:(is|where|not|has|matches|-webkit-any)\(/i;
+const compoundOf = (s) => {
+  let css = '', scope = false;
+  const tests = [];
+  for (let i = 0; i < s.length;) {
+    const head = s[i] === ':' ? s.slice(i, i + 20) : '', m = crossing.exec(head), own = /^:scope(?![\w-])/i.exec(head);
+    if (own) { scope = true; i += own[0].length; continue; }
+    const to = m ? pastToken(s, i + m[0].length - 1) : pastToken(s, i), part = s.slice(i, to);
+    const test = m && testOf(m[1].toLowerCase(), s.slice(i + m[0].length, to - 1), part);
+    if (test) tests.push(test); else css += part;
+    i = to;
+  }
+  return { css: css || '*', tests, scope };
+};
+// testOf is the test of :is, :not or :has; nothing where no border can lie in it.
+const testOf = (name, inner, asIs) => {
+  const list = commas(inner).map(partsOf), plain = list.every((parts) => parts.length === 1 && !parts[0].by && !parts[0].tests.length && !parts[0].scope);
+  if (name === 'has') return { test: (el, c) => list.some((parts) => hasBelow(el, parts, c)) };
+  if (plain) return null;
+  const any = (el, c) => list.some((parts) => { try { return leadsTo(el, parts, parts.length - 1, c); } catch { return false; } });
+  return { test: name === 'not' ? (el, c) => !any(el, c) : any };
+};
+const fitsPart = (el, p, c) => (!p.scope || el === c.scope) && dom.matches(el, p.css) && p.tests.every((t) => t.test(el, c));
+// leadsTo reports whether an element matches a selector up to one of its parts. What is
+// known of an element is kept: there are many ways up through the same ones.
+const leadsTo = (el, parts, i, c) => {
+  let known = c.known.get(parts[i]);
+  if (!known) c.known.set(parts[i], (known = new Map()));
+  const was = known.get(el);
+  if (was !== undefined) return was;
+  const yes = fitsPart(el, parts[i], c) && comesBefore(el, parts, i, c);
+  known.set(el, yes);
+  return yes;
+};
+const siblingBefore = (n) => { do n = dom.previous(n); while (n && !isElement(n)); return n; };
+const comesBefore = (el, parts, i, c) => {
+  const { by } = parts[i], fits = i > 0 ? (n) => leadsTo(n, parts, i - 1, c) : by ? (n) => n === c.anchor : null;
+  if (!fits) return true;
+  const next = by === '+' || by === '~' ? siblingBefore : above;
+  for (let n = next(el); n && isElement(n); n = next(n)) {
+    if (fits(n)) return true;
+    if (by === '+' || by === '>') return false;
+  }
+  return false;
+};
+// hasBelow is :has: whether something matches a selector that is relative to the element.
+const hasBelow = (el, parts, c) => {
+  if (!parts.length) return false;
+  const rel = parts[0].by ? parts : [{ ...parts[0], by: ' ' }, ...parts.slice(1)], last = rel[rel.length - 1];
+  const at = { scope: c.scope, anchor: el, known: new Map() };
+  const among = rel[0].by === '+' || rel[0].by === '~' ? dom.parent(el) : el;
+  if (!among) return false;
+  return [among, ...(among === el ? rootsOf(el) : shadows(among))].some((n) => [...all(n, last.css)].some((x) => leadsTo(x, rel, rel.length - 1, at)));
+};
+
+// Elements inside shadow roots that match, and elements for what is in a root below them.
 inShadows = (root, css, roots) => {
-  const out = new Set();
+  const out = new Set(), c = { scope: isElement(root) ? root : dom.type(root) === 9 ? dom.rootElement(root) : null, anchor: null, known: new Map() };
+  const looks = /:has\(/i.test(css) ? [root, ...roots] : roots;
   for (const sel of commas(css)) {
-    const parts = descents(sel);
-    const last = parts.pop();
+    const parts = partsOf(sel), last = parts[parts.length - 1];
     if (!last) continue;
-    for (const s of roots) {
-      for (const el of all(s, last)) {
-        let at = el, ok = true;
-        for (let i = parts.length - 1; i >= 0 && ok; i--) {
-          for (at = above(at); at && isElement(at) && at !== root; at = above(at)) if (dom.matches(at, parts[i])) break;
-          ok = at && isElement(at) && at !== root;
-        }
-        if (ok) out.add(el);
-      }
-    }
+    for (const s of looks) for (const el of all(s, last.css)) if (leadsTo(el, parts, parts.length - 1, c)) out.add(el);
   }
   return [...out];
 };
@@ -144,6 +224,7 @@ inShadows = (root, css, roots) => {
 // Those of the elements that lie below a node, in document order: what is in a
 // shadow root comes right after its host.
 const inOrder = (root, set, out = []) => {
+  if (isElement(root) && shadowOf(root)) inOrder(shadowOf(root), set, out);
   for (const el of all(root, '*')) {
     if (set.has(el)) out.push(el);
     const s = shadowOf(el);

@@ -43,4 +43,4 @@ const clickedFor = (el) => {
   return there && within(there, box) ? box : el;
 };
 // leads reports whether a click at something in such a box does something else.
-const leads = (top) => !!dom.closest(top, 'a[href],button,summary,[role=button],[role=link]');
+const leads = (top) => !!flatClosest(top, 'a[href],button,summary,[role=button],[role=link]');

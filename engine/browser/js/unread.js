@@ -33,7 +33,7 @@ const inColours = /(?:rgba?|hsla?|hwb|lab|lch|oklab|oklch|color)\([^()]*\)/g;
 const behind = (el) => {
   const before = known.get(el);
   if (before) return before;
-  const up = dom.slot(el) || above(el), around = up && isElement(up) ? behind(up) : { colours: [[255, 255, 255, 1]], opaque: 1, cut: false };
+  const up = flatAbove(el), around = up && isElement(up) ? behind(up) : { colours: [[255, 255, 255, 1]], opaque: 1, cut: false };
   const s = styleOf(el), its = { colours: around.colours, opaque: around.opaque * Number(s.opacity), cut: around.cut || cutAway(el, s) };
   const picture = s.backgroundClip !== 'text' && s.backgroundImage !== 'none' ? s.backgroundImage : '';
   const own = s.backgroundClip === 'text' ? [0, 0, 0, 0] : colourOf(s.backgroundColor);
