@@ -27,10 +27,10 @@ func (w *worker) begin(ctx actor.Context) {
 		run: r, node: w.node, inst: w.browser.inst, session: w.survives.session.pid, spec: w.spec,
 		leaves: w.survives.cond.KeptSession(), closes: w.survives.cond.Claim.Intent == fsm.Close,
 	}
-	if x := w.claim.Execute; len(x.Task.Steps) > 0 {
+	if x := w.claim.Execute; x.Task.Counts() {
 		w.node.feed.TaskStarted(&view.TaskProgress{
 			ID: x.TaskID, Account: x.Account.ID, Worker: w.spec.ID, WorkerName: w.spec.Name, Session: w.survives.cond.Session,
-			Async: x.Task.Async, Actions: len(x.Task.Steps), Began: r.began, Schedule: x.Schedule,
+			Async: x.Task.Async, Actions: x.Task.Actions(), Began: r.began, Schedule: x.Schedule,
 		})
 		w.browser.used()
 		p.restored, w.browser.restored = w.browser.restored, false
@@ -74,6 +74,10 @@ func (p *play) play(base context.Context) fsm.Ending {
 			return p.notStarted(base, fmt.Errorf("read the account's secrets: %w", err))
 		}
 	}
+	task, err := p.parsed(base)
+	if err != nil {
+		return p.notStarted(base, err)
+	}
 	if want := x.Task.Profile; want != nil {
 		profile, end, err := p.openProfile(base, want)
 		if err != nil {
@@ -97,8 +101,8 @@ func (p *play) play(base context.Context) fsm.Ending {
 	ctx, cancel := context.WithDeadline(base, p.run.since().Add(p.run.claim.Timeout))
 	defer cancel()
 	out, how := &engine.Outcome{End: engine.EndCompleted, Data: nothing}, fsm.OK
-	if len(x.Task.Steps) > 0 {
-		out, how = p.protected(ctx, st)
+	if len(task.Steps) > 0 {
+		out, how = p.protected(ctx, task, st)
 	}
 	if p.restored && !out.Restored {
 		copied := *out
@@ -109,6 +113,21 @@ func (p *play) play(base context.Context) fsm.Ending {
 		p.endSession(base, how)
 	}
 	return how
+}
+
+// parsed is the task as it is played. Its time begins once it is: a large one has waited for
+// its turn to be parsed.
+func (p *play) parsed(base context.Context) (*engine.Task, error) {
+	x := p.run.claim.Execute
+	if !x.Task.Unparsed() {
+		return x.Task, nil
+	}
+	task, err := x.Task.Parsed(base)
+	if err != nil {
+		return nil, fmt.Errorf("parse the task: %w", err)
+	}
+	p.run.begin(base, p.run.claim.most(), p.node.cfg.Browser)
+	return task, nil
 }
 
 // announce asks the client whether the task may begin, and waits for the answer:
@@ -153,13 +172,13 @@ func (p *play) notStarted(base context.Context, err error) fsm.Ending {
 
 // protected plays the task. A panic ends the task but not the process. Its
 // browser is replaced, because its state is unknown.
-func (p *play) protected(ctx context.Context, st engine.TaskEnv) (out *engine.Outcome, how fsm.Ending) {
+func (p *play) protected(ctx context.Context, task *engine.Task, st engine.TaskEnv) (out *engine.Outcome, how fsm.Ending) {
 	defer func() {
 		if r := recover(); r != nil {
 			out, how = p.internal(fmt.Errorf("play: panic: %v\n%s", r, debug.Stack())), fsm.Broken
 		}
 	}()
-	out = p.inst.Play(ctx, p.run.claim.Execute.Task, st)
+	out = p.inst.Play(ctx, task, st)
 	switch {
 	case out == nil:
 		return p.internal(errors.New("play: the engine gave no outcome")), fsm.Broken

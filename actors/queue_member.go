@@ -299,7 +299,7 @@ func (q *queueMember) onTurn(m *turnHere) {
 	place, _, _ := parsePlace(m.turn.Key)
 	t.account, t.moves = rec.Account, rec.Attempts+1 < task.Queue.Attempts || task.Queue.Group != ""
 	q.node.system.Root.RequestWithCustomSender(q.node.tasks, &startTask{
-		Execute: &api.Execute{TaskID: rec.ID, Account: api.Account{ID: rec.Account, Plan: rec.Plan}, Task: task, Asked: place.At(), Trace: rec.Trace, FromQueue: true, Schedule: rec.Schedule},
+		Execute: &api.Execute{TaskID: rec.ID, Account: api.Account{ID: rec.Account, Plan: rec.Plan}, Task: task.AsText(), Asked: place.At(), Trace: rec.Trace, FromQueue: true, Schedule: rec.Schedule},
 		queued:  &fromQueue{key: m.turn.Key, q: *rec, queue: task.Queue, turn: &t.turn, over: m.claim.Revision},
 	}, q.node.queue)
 }

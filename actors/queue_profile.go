@@ -27,7 +27,11 @@ func (m *turnRead) read(ctx context.Context, n *nodeParts, key string) (err erro
 	if m.claim, err = n.records.Queue().Turn(ctx, key, m.task); err != nil || m.claim.Stale || m.claim.Runs() {
 		return err
 	}
-	if m.parsed, m.bad = m.claim.Queued.Parse(); m.bad != nil || n.cfg.Profiles == nil || !m.parsed.Profile.Waits() {
+	task, err := m.claim.Queued.Parse()
+	if m.bad = err; err != nil {
+		return nil
+	}
+	if m.parsed = task.AsText(); n.cfg.Profiles == nil || !m.parsed.Profile.Waits() {
 		return nil
 	}
 	m.used, err = n.cfg.Profiles.Used(ctx, m.claim.Queued.Account, m.parsed.Profile.Name)

@@ -284,6 +284,6 @@ func (g *hostedTasks) unpack(ctx context.Context, o *link.ForwardedExecute) (m *
 	if m.Task, err = engine.ParseWith(o.Source, files, o.Flows); err != nil {
 		return nil, folder, fmt.Errorf("read a task: %w", err)
 	}
-	m.Task.Within(o.Sites)
+	m.Task = m.Task.Within(o.Sites).AsText()
 	return m, folder, nil
 }

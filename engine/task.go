@@ -42,6 +42,8 @@ type Task struct {
 	reads            bool            // an action reads downloads
 	warnings         []lang.Fault    // of its reading; see [Task.Review]
 	severalResponses bool            // its responses are a list, however many they are
+	asText           bool            // it has no steps: see [Task.AsText]
+	actions          int             // of a task that is kept as text
 }
 
 // Config is the part of a request that holds for all its actions.
@@ -87,7 +89,7 @@ func (t *Task) Keeps() bool {
 
 // Counts reports whether the task counts against the plan's daily number: a
 // request that only starts or closes a session does not.
-func (t *Task) Counts() bool { return len(t.Steps) > 0 }
+func (t *Task) Counts() bool { return t.Actions() > 0 }
 
 // Source is the JSON that the task was parsed from.
 func (t *Task) Source() []byte { return t.source }

@@ -128,7 +128,7 @@ func (s *Server) executeMessage(ctx *fasthttp.RequestCtx, account persistence.Ac
 	if key, fault = queueKey(task, key); fault != nil {
 		return nil, answer.RefuseInvalid(*fault)
 	}
-	m := &api.Execute{TaskID: id, Account: access.ForActors(account), Task: task}
+	m := &api.Execute{TaskID: id, Account: access.ForActors(account), Task: task.AsText()}
 	if key != "" {
 		m.Idempotency.Key = key
 		if m.Idempotency.Digest, err = digest(b.payload, b.files); err != nil {

@@ -39,3 +39,20 @@ func Growth(f func()) int64 {
 	}()
 	return most
 }
+
+// Left runs f, and returns by how many bytes the heap has grown when it is over and all
+// garbage is collected. What f returns is not collected before.
+func Left(f func() any) int64 {
+	live := func() int64 {
+		runtime.GC()
+		runtime.GC() // what had finalizers
+		s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		metrics.Read(s)
+		return int64(s[0].Value.Uint64())
+	}
+	before := live()
+	kept := f()
+	n := live() - before
+	runtime.KeepAlive(kept)
+	return n
+}
