@@ -2,6 +2,7 @@ package records
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -27,7 +28,33 @@ func (u Notices) Find(ctx context.Context, account, id string) (n Notice, err er
 	return n, err
 }
 
-// List reads a part of a list. Those that cannot be opened are lost; one that cannot be read is
+// noticeHead is the record of a notice as far as a list shows it. The result that a notice
+// may have in it is not copied out of the record.
+type noticeHead struct {
+	Notice
+	Task *struct {
+		NoticeTask
+		Result *counted `json:"result"`
+	} `json:"task"`
+}
+
+// head reads a notice without the result that it may have in it.
+func (u Notices) head(ctx context.Context, key string) (n Notice, err error) {
+	b, err := u.r.Sealed.Get(ctx, key)
+	if err != nil {
+		return n, err
+	}
+	var h noticeHead
+	if err := json.Unmarshal(b, &h); err != nil {
+		return n, fmt.Errorf("read %s: %w", key, err)
+	}
+	if n = h.Notice; h.Task != nil {
+		n.Task = &h.Task.NoticeTask
+	}
+	return n, nil
+}
+
+// List reads a part of a list, without results. Those that cannot be opened are lost; one that cannot be read is
 // logged and skipped.
 func (u Notices) List(ctx context.Context, prefix, after string, most int) (list []Notice, lost []string, next string, err error) {
 	keys, err := u.r.Store.Keys(ctx, prefix, after, most)
@@ -35,7 +62,7 @@ func (u Notices) List(ctx context.Context, prefix, after string, most int) (list
 		return nil, nil, "", fmt.Errorf("list notices: %w", err)
 	}
 	for _, k := range keys {
-		n, err := u.Read(ctx, k.Key)
+		n, err := u.head(ctx, k.Key)
 		switch {
 		case err == nil:
 			list = append(list, n)
