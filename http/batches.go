@@ -217,7 +217,7 @@ func (s *Server) streamItems(ctx *fasthttp.RequestCtx, m *api.ListBatchItems, mo
 		leave()
 		return no
 	}
-	r := &itemStream{base: s.base, actors: s.cfg.Actors, conn: ctx.Conn(), patience: s.cfg.WriteTimeout, ask: *m, left: most, line: line, leave: leave, weight: weight, part: min(partWeight, s.cfg.Memory.Account/2+1),
+	r := &itemStream{base: s.base, actors: s.cfg.Actors, conn: ctx.Conn(), patience: s.cfg.WriteTimeout, ask: *m, left: most, line: line, leave: leave, weight: weight, part: min(partWeight, s.mostLoaded()),
 		log: s.cfg.Log.With().Str("request", answer.RequestID(ctx)).Str("batch", m.ID).Logger()}
 	r.take(first)
 	weight.Is(int64(r.buf.Len()))

@@ -150,6 +150,7 @@ var boundaryShape = regexp.MustCompile(`^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-
 // readJSON reads a body of JSON, which counts for an account. The caller removes it.
 func (rd *bodyReader) readJSON(ctx *fasthttp.RequestCtx, most int, account string) (*body, *answer.Refusal) {
 	b := &body{weight: rd.gate.Weigh(account)}
+	ctx.SetUserValue(bodyKey{}, b.weight)
 	size := ctx.Request.Header.ContentLength()
 	if size > most {
 		return b, tooLarge("The body", most)

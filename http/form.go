@@ -40,6 +40,7 @@ func (rd *bodyReader) readForm(ctx *fasthttp.RequestCtx, boundary string, a pers
 		return rd.faults.Refuse(ctx, "keep an upload", persistence.Unwritten(err))
 	})
 	f.weight = rd.gate.Weigh(a.ID)
+	ctx.SetUserValue(bodyKey{}, f.weight)
 	size := ctx.Request.Header.ContentLength()
 	if size > maxRequest {
 		return f.body, tooLarge("The request", maxRequest)

@@ -3,6 +3,7 @@ package http
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -20,6 +21,10 @@ import (
 
 // mcpPath is where models' programs speak the Model Context Protocol.
 const mcpPath = "/mcp"
+
+// messageTimes is how many times a message of a model is in memory while its tool runs: as it
+// came, as it is read, as its arguments, and as the request of the API that is made of them.
+const messageTimes = 6
 
 // newModels makes what answers them.
 func (s *Server) newModels() *mcp.Server {
@@ -40,6 +45,11 @@ func (s *Server) mcp(ctx *fasthttp.RequestCtx, account persistence.Account) *ans
 	if no != nil {
 		b.remove()
 		return no
+	}
+	// It counts with its copies, and is there while the requests of its tool wait.
+	if err := errors.Join(b.weight.Add((messageTimes-1)*int64(len(b.payload))), b.weight.Hold()); err != nil {
+		b.remove()
+		return answer.RefuseBy(tooMuch(err))
 	}
 	waiting, stop := s.disconnects.track(s.base, ctx.Conn())
 	r, err := http.NewRequestWithContext(mcp.WithRoom(waiting, func() error { return s.cfg.Ledger.Full(account.ID, s.within(account)) }), http.MethodPost, mcpPath, nil)
@@ -196,14 +206,15 @@ func (i inner) RoundTrip(r *http.Request) (*http.Response, error) {
 		ctx.Request.SetBodyStream(bytes.NewReader(b), len(b))
 	}
 	i.s.answerInner(ctx)
-	res := &http.Response{StatusCode: ctx.Response.StatusCode(), Header: http.Header{}, Request: r}
+	res := &http.Response{StatusCode: ctx.Response.StatusCode(), Header: http.Header{}, Request: r, ContentLength: -1}
 	for name, value := range ctx.Response.Header.All() {
 		res.Header.Add(string(name), string(value))
 	}
 	if stream := ctx.Response.BodyStream(); stream != nil {
 		res.Body = innerBody{stream, ctx}
 	} else {
-		res.Body = innerAnswer{bytes.NewReader(ctx.Response.Body()), ctx}
+		b := ctx.Response.Body()
+		res.Body, res.ContentLength = innerAnswer{bytes.NewReader(b), ctx}, int64(len(b))
 	}
 	return res, nil
 }

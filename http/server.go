@@ -190,7 +190,7 @@ func New(cfg Config) (*Server, error) {
 	s.commands = admin.NewRemote(cfg.Admin, &s.faults)
 	streams := &live.Config{
 		Actors: cfg.Actors, Source: cfg.Live, Auth: cfg.Auth, Control: s.control, Faults: &s.faults, Admin: s.commands, Waits: s.waits,
-		Tickets: cfg.Tickets, While: s.disconnects.track, Gate: s.gate, Answer: min(answerWeight, cfg.Memory.Account/2+1), TooMuch: tooMuch, WriteTimeout: cfg.WriteTimeout, Heartbeat: cfg.Heartbeat,
+		Tickets: cfg.Tickets, While: s.disconnects.track, Gate: s.gate, Answer: min(answerWeight, s.mostLoaded()), TooMuch: tooMuch, WriteTimeout: cfg.WriteTimeout, Heartbeat: cfg.Heartbeat,
 	}
 	if cfg.OtherNodes != nil {
 		streams.Others = cfg.OtherNodes.LinkViewers

@@ -18,16 +18,16 @@ import (
 // account may have at once, so that others have room.
 const maxWaits = 256
 
-// Weights of what is in memory. One account has room for four answers of any size that are
+// Weights of what is in memory. One account has room for two answers of any size that are
 // made at once, and for many small ones behind each other.
 const (
 	// MaxMemory is how many bytes requests and answers of everybody may have, unless the
 	// operator says otherwise.
 	MaxMemory = 512 << 20
 	// MinMemory leaves one account room for what takes most while it is loaded, beside requests.
-	MinMemory = 10 * answerWeight
+	MinMemory = 20 * engine.MaxResult
 	// answerWeight is how much room the largest answer takes while it is loaded and encoded.
-	answerWeight = 2 * engine.MaxResult
+	answerWeight = loadedTimes * engine.MaxResult
 	// partWeight is how much a part of a list of items and results takes: what it has about,
 	// one more result, and all that as it is encoded.
 	partWeight = 3 * engine.MaxResult
@@ -75,6 +75,7 @@ func tooMuch(err error) *api.Refusal {
 type (
 	accountKey struct{} // of a request: the account that it is of
 	weightKey  struct{} // of a request: what its answer weighs
+	bodyKey    struct{} // of a request: what its body weighs
 	sharedBody struct{} // of a request: its answer is the same bytes for all
 )
 
@@ -111,6 +112,12 @@ func (s *Server) load(ctx *fasthttp.RequestCtx, account string) *answer.Refusal 
 	return s.loadWeighing(ctx, account, answerWeight)
 }
 
+// mostLoaded is how much one load counts at most. Where an account may have little at all, the
+// request itself still has its part of that.
+func (s *Server) mostLoaded() int64 {
+	return max(s.cfg.Memory.Account/2+1, min(partWeight, s.cfg.Memory.Account-s.cfg.Memory.Account/4))
+}
+
 func (s *Server) loadWeighing(ctx *fasthttp.RequestCtx, account string, n int64) *answer.Refusal {
 	unload(ctx) // what it has is part of n
 	w, no := s.room(ctx, account, n)
@@ -126,9 +133,13 @@ func (s *Server) room(ctx *fasthttp.RequestCtx, account string, n int64) (*gate.
 	defer stop()
 	patient, cancel := context.WithTimeout(listening, s.cfg.RequestTimeout)
 	defer cancel()
+	if b, _ := ctx.UserValue(bodyKey{}).(*gate.Weight); b != nil {
+		if err := b.Hold(); err != nil {
+			return nil, answer.RefuseBy(tooMuch(err))
+		}
+	}
 	w := s.gate.Weigh(account)
-	// Where an account may have little at all, the request itself still has its part of that.
-	if err := w.Wait(patient, min(n, s.cfg.Memory.Account/2+1)); err != nil {
+	if err := w.Wait(patient, min(n, s.mostLoaded())); err != nil {
 		return nil, answer.RefuseBy(tooMuch(err))
 	}
 	return w, nil

@@ -31,11 +31,13 @@ type Gate struct {
 	mu     sync.Mutex
 	by     map[string]int64
 	all    int64
+	held   map[string]int64 // of by, and of all: what those have that wait for more
+	holds  int64
 	freed  chan struct{} // closed when something is given back; nil: nobody waits
 }
 
 // New makes a gate.
-func New(l Limits) *Gate { return &Gate{limits: l, by: map[string]int64{}} }
+func New(l Limits) *Gate { return &Gate{limits: l, by: map[string]int64{}, held: map[string]int64{}} }
 
 // Of is how much an account has.
 func (g *Gate) Of(account string) int64 {
@@ -86,6 +88,7 @@ type Weight struct {
 	gate    *Gate
 	account string
 	n       int64
+	held    bool
 }
 
 // Weigh begins to weigh a request of an account, which has nothing yet.
@@ -101,7 +104,9 @@ func (w *Weight) Add(n int64) error {
 	if err := w.gate.add(w.account, n); err != nil {
 		return err
 	}
-	w.n += n
+	if w.n += n; w.held {
+		w.gate.hold(w.account, n)
+	}
 	return nil
 }
 
@@ -143,7 +148,46 @@ func (w *Weight) Is(n int64) {
 	w.gate.mu.Lock()
 	defer w.gate.mu.Unlock()
 	w.gate.put(w.account, n-w.n)
+	if w.held {
+		w.gate.hold(w.account, n-w.n)
+		w.held = n > 0
+	}
 	w.n = n
+}
+
+// Hold says that what is weighed stays while its request waits for more. All such have a
+// quarter of what there may be at most, so that requests never wait for each other.
+func (w *Weight) Hold() error {
+	if w == nil || w.held {
+		return nil
+	}
+	g := w.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	own := g.limits.Account
+	if w.account == Stranger {
+		own = g.limits.Strangers
+	}
+	switch {
+	case g.held[w.account]+w.n > own/heldPart:
+		return ErrAccount
+	case g.holds+w.n > g.limits.All/heldPart:
+		return ErrAll
+	}
+	g.hold(w.account, w.n)
+	w.held = true
+	return nil
+}
+
+// heldPart is which part of what there may be requests have that wait for more.
+const heldPart = 4
+
+// hold counts bytes that their requests have while they wait for more. The lock is held.
+func (g *Gate) hold(account string, n int64) {
+	g.holds += n
+	if g.held[account] += n; g.held[account] <= 0 {
+		delete(g.held, account)
+	}
 }
 
 // Release gives everything back. It may be called again, and of nil.

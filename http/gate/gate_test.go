@@ -48,3 +48,57 @@ func TestRoom(t *testing.T) {
 		}
 	})
 }
+
+// TestNobodyWaitsForEachOther: requests that have something while they wait for more have a
+// quarter of what there may be, each account and all. So who waits gets it in the end, however
+// many others have something and wait.
+func TestNobodyWaitsForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Limits{Account: 100, Strangers: 50, All: 220})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		served, refused, over := 0, 0, make(chan error)
+		for i := range 40 { // without a bound of what waits, twenty of an account have all of it
+			go func() {
+				w := g.Weigh([]string{"a", "b"}[i%2])
+				defer w.Release()
+				err := w.Add(5)
+				if err == nil {
+					err = w.Hold()
+				}
+				if err == nil {
+					more := g.Weigh(w.account)
+					defer more.Release()
+					if err = more.Wait(ctx, 75); err == nil {
+						time.Sleep(time.Second)
+					}
+				}
+				over <- err
+			}()
+		}
+		for range 40 {
+			switch err := <-over; {
+			case err == nil:
+				served++
+			case ctx.Err() != nil:
+				t.Fatalf("somebody waited until the end: %v", err)
+			default:
+				refused++
+			}
+		}
+		if served != 10 || refused != 30 {
+			t.Errorf("%d were served, and %d refused", served, refused)
+		}
+		s := g.Weigh(Stranger)
+		if err := errors.Join(s.Add(12), s.Hold(), s.Hold()); err != nil || s.Add(1) != nil {
+			t.Errorf("a stranger: %v", err)
+		}
+		if err := g.Weigh("a").Hold(); err != nil {
+			t.Errorf("nothing: %v", err)
+		}
+		s.Release()
+		if g.All() != 0 || g.holds != 0 || len(g.held) != 0 {
+			t.Errorf("%d are left, and %d that are held: %v", g.All(), g.holds, g.held)
+		}
+	})
+}

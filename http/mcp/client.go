@@ -56,7 +56,19 @@ func (c *client) read(ctx context.Context, method string, path address.Path, bod
 		return nil, err
 	}
 	defer res.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	return readAll(res)
+}
+
+// readAll reads an answer. Where its size is known, no more memory is taken than that.
+func readAll(res *http.Response) ([]byte, error) {
+	var b []byte
+	var err error
+	if n := res.ContentLength; n > 0 && n <= maxAnswer {
+		b = make([]byte, n)
+		_, err = io.ReadFull(res.Body, b)
+	} else {
+		b, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the service's answer: %w", err)
 	}
@@ -70,9 +82,9 @@ func (c *client) ask(ctx context.Context, method string, path address.Path, body
 		return err
 	}
 	defer res.Body.Close() // after it was decoded: until then the service counts it
-	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	b, err := readAll(res)
 	if err != nil {
-		return fmt.Errorf("read the service's answer: %w", err)
+		return err
 	}
 	if err := json.Unmarshal(b, to); err != nil {
 		return fmt.Errorf("read the service's answer: %w", err)
