@@ -31,11 +31,13 @@ type floor struct {
 // house is the plan of the house, from the top. Tests may look further: see
 // below.
 var house = []floor{
-	{"cmd/troupe", []string{"cmd/troupe/doctor", "http", "http/address", "http/admin", "http/answer", "http/flows", "http/live", "http/mcp", "http/telemetry", "cluster", "cluster/member", "cluster/store", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "persistence/backup", "persistence/clock", "engine/lang", "engine/scarce"},
+	{"cmd/troupe", []string{"cmd/troupe/cgroup", "cmd/troupe/doctor", "http", "http/address", "http/admin", "http/answer", "http/flows", "http/live", "http/mcp", "http/telemetry", "cluster", "cluster/member", "cluster/store", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "persistence/backup", "persistence/clock", "engine/lang", "engine/scarce"},
 		"the binary wires everything and is imported by nothing"},
 	{"cmd/troupe/outside", nil,
 		"it tests the program as a process, as its users run it"},
-	{"cmd/troupe/doctor", []string{"http/telemetry", "engine", "engine/browser", "engine/scarce", "persistence"},
+	{"cmd/troupe/cgroup", nil,
+		"it reads what the system allows the process: what follows from that is not its business"},
+	{"cmd/troupe/doctor", []string{"cmd/troupe/cgroup", "http/telemetry", "engine", "engine/browser", "engine/scarce", "persistence"},
 		"it judges a machine: which flags say what it is to judge is not its business"},
 	{"bench", []string{"http", "http/answer", "cluster", "cluster/member", "cluster/store", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "testkit"},
 		"it measures everything and is imported by nothing"},

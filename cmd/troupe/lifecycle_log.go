@@ -18,7 +18,7 @@ func (s *service) logStart() {
 		Strs("hosts", s.Listening.Host).Strs("origins", s.Listening.AllowOrigin).Strs("trustedProxies", s.Listening.TrustedProxy).
 		Str("data", s.data).Str("config", s.Config).Int("workers", s.Workers).Int("workersPerBrowser", s.Sharing.WorkersPerBrowser).
 		Str("isolation", string(s.Chromium.Isolation)).Dur("grace", s.Grace).Dur("fileTTL", s.FileTTL).
-		Int("renewTasks", s.Renewal.Tasks).Dur("renewAge", s.Renewal.Age).Int64("renewMemory", s.Renewal.Memory).Int64("requestMemory", s.Listening.RequestMemory).
+		Int("renewTasks", s.Renewal.Tasks).Dur("renewAge", s.Renewal.Age).Int64("renewMemory", s.Renewal.Memory).Int64("requestMemory", s.room.requests>>20).Int64("memory", s.room.process>>20).Int64("memoryAllowed", s.room.allowed>>20).
 		Str("metricsListen", s.Observability.MetricsListen).Bool("s3", s.S3.on()).Str("node", s.Cluster.Node).
 		Bool("sandbox", !s.Chromium.NoSandbox).Bool("allowPrivate", s.Chromium.Outbound.AllowPrivate).
 		Strs("allowHosts", s.Chromium.Outbound.AllowHost).Strs("allowNetworks", s.Chromium.Outbound.AllowCIDR).Bool("upstreamProxy", s.Chromium.Outbound.UpstreamProxy != "").
@@ -34,6 +34,10 @@ func (s *service) logStart() {
 		line = line.Dict("settings", settings)
 	}
 	line.Msg("the service starts")
+	if s.room.tight() {
+		s.log.Warn().Int64("memoryAllowed", s.room.allowed>>20).Int64("requestMemory", s.room.requests>>20).
+			Msg("the control group allows less than twice the memory that requests may take: raise its limit, or lower --request-memory")
+	}
 }
 
 // logStop writes the last line of the log: why the service has stopped, how long that took

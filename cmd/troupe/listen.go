@@ -23,7 +23,7 @@ type listening struct {
 	TrustedProxy   []string `help:"Address or network of reverse proxies whose X-Forwarded-For, or else Forwarded, is trusted. May be repeated." placeholder:"CIDR"`
 	MaxConnections int      `default:"16384" help:"Open connections. Default: 16384."`
 	PerAddress     int      `name:"max-connections-per-address" help:"Open connections from one address, or one /64 of IPv6. Default: 1024, no limit on loopback."`
-	RequestMemory  int64    `default:"512" help:"Memory for requests and answers of all accounts together, in MiB: what arrives, is loaded, or waits for clients that do not read it. One account can have a quarter of it, requests without a token a sixteenth. Default: 512." placeholder:"MIB"`
+	RequestMemory  int64    `help:"Memory for requests and answers of all accounts together, in MiB: what arrives, is loaded, or waits for clients that do not read it. One account can have a quarter of it, requests without a token a sixteenth. Default: 512, or a third of what the control group allows, if that is less." placeholder:"MIB"`
 	AllowOrigin    []string `help:"Origin of web pages that can call the service (CORS), such as https://console.example.org. May be repeated. Default: none." placeholder:"ORIGIN"`
 
 	proxies []netip.Prefix
@@ -52,7 +52,7 @@ func (l *listening) check() error {
 	if l.MaxConnections < 1 || l.PerAddress < 0 {
 		return usage("--max-connections is %d, --max-connections-per-address %d: want 1 or more", l.MaxConnections, l.PerAddress)
 	}
-	if l.RequestMemory < http.MinMemory>>20 || l.RequestMemory > 1<<20 {
+	if l.RequestMemory != 0 && l.RequestMemory < http.MinMemory>>20 || l.RequestMemory > 1<<20 {
 		return usage("--request-memory is %d: want MiB, %d to %d", l.RequestMemory, http.MinMemory>>20, 1<<20)
 	}
 	if l.PerAddress == 0 && !l.local() {

@@ -103,6 +103,7 @@ func (c *serveCommand) check() error {
 type service struct {
 	*serveCommand
 	data  string
+	room  memory                                        // that the process has for what
 	plans atomic.Pointer[map[engine.Plan]engine.Limits] // as they are now
 	clock clock.Clock                                   // has all waits for stored times
 	log   zerolog.Logger
@@ -158,6 +159,7 @@ func (c *serveCommand) Run(w *environment) (err error) {
 	if s.data, err = dataFolder(c.Data); err != nil {
 		return usageError{err}
 	}
+	s.room = c.shareMemory()
 	var closed []os.Signal
 	if terminal(w.stderr) { // then it says that the terminal was closed, not that there is news
 		closed = append(closed, syscall.SIGHUP)
@@ -316,7 +318,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	s.edge, err = http.New(http.Config{
 		Actors: s.actors(), Live: s.live(), OtherNodes: s.otherNodes(), Tickets: s.tickets(), Auth: s.tokenAccounts, Counts: s.usage, Limits: s.limits, Isolation: s.Chromium.Isolation, Files: s.files, Ledger: s.ledger, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
 		Unreachable: s.proxy.Literal, Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
-		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, Memory: http.MemoryLimits(s.Listening.RequestMemory << 20), MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices, Unready: s.unready, Degraded: s.degraded,
+		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, Memory: http.MemoryLimits(s.room.requests), MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices, Unready: s.unready, Degraded: s.degraded,
 		Observe: s.observe, Refused: s.metrics.Refused, Admin: s.admin(), Tokens: s.tokenAccounts, Flows: s.flows, Profiles: profiles, OutboundProxies: &s.namedProxies, Secrets: http.SecretsFor(s.secrets), Sessions: s.store, Version: ownVersion(),
 	})
 	if err != nil {

@@ -1,13 +1,12 @@
 package doctor
 
 import (
-	"os"
 	"path"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/cmd/troupe/cgroup"
 )
 
 func sharedMemory() (bytes uint64, ok bool) {
@@ -29,44 +28,16 @@ func clockSynced() (synced, known bool) {
 
 // pidsLeft is how many more processes and threads may be started here.
 func pidsLeft() (left int64, limited bool) {
-	own, _ := os.ReadFile("/proc/self/cgroup")
-	return pidsIn("/sys/fs/cgroup", string(own), func(name string) (int64, bool) {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			return 0, false
-		}
-		n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
-		return n, err == nil // "max" is no number
-	})
+	return pidsIn(cgroup.Root, cgroup.Own(), cgroup.Number)
 }
 
 // pidsIn looks for limits in the control group of a process and in those above.
-// In a container the group may be called otherwise than what is mounted there:
-// then the mounted one counts.
 func pidsIn(root, own string, number func(name string) (int64, bool)) (left int64, limited bool) {
-	for line := range strings.Lines(own) {
-		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(f) != 3 {
-			continue
-		}
-		at := root
-		switch {
-		case f[0] == "0" && f[1] == "": // version 2
-		case strings.Contains(","+f[1]+",", ",pids,"):
-			at = path.Join(root, "pids")
-		default:
-			continue
-		}
-		for group := path.Clean("/" + f[2]); ; group = path.Dir(group) {
-			dir := path.Join(at, group)
-			if most, ok := number(path.Join(dir, "pids.max")); ok {
-				used, _ := number(path.Join(dir, "pids.current"))
-				if !limited || most-used < left {
-					left, limited = most-used, true
-				}
-			}
-			if group == "/" {
-				break
+	for _, dir := range cgroup.Dirs(root, own, "pids") {
+		if most, ok := number(path.Join(dir, "pids.max")); ok {
+			used, _ := number(path.Join(dir, "pids.current"))
+			if !limited || most-used < left {
+				left, limited = most-used, true
 			}
 		}
 	}
