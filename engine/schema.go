@@ -53,6 +53,7 @@ func Schemas(base string) map[string]json.RawMessage {
 		"condition": described(lang.ConditionSchema(), "A condition: see the table in the reference of actions."),
 		"value":     valueSchema(base),
 		"selector":  described(lang.SelectorSchema(), "CSS, XPath, a saved element, or an object that says what a person perceives of the element."),
+		"wording":   described(lang.WordingSchema(), "A text, or a regular expression."),
 		"actions": object{
 			{"type", "array"}, {"items", object{{"$ref", base + "action"}}}, {"maxItems", MaxSteps},
 			{"description", "Actions that run one after the other."},

@@ -12,7 +12,7 @@ var pageFiles = []string{
 	loadJS, calmJS, seekJS, readJS, pageJS, rehearseJS,
 	reachJS, placeJS, freeJS, standinJS, guardJS, fillJS, takenJS, actJS,
 	findbyJS, viewJS, chooseJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS,
-	eachJS, rolesJS, pointingJS, statesJS, shownJS, unreadJS, nearJS,
+	eachJS, rolesJS, statedJS, expressionsJS, pointingJS, statesJS, shownJS, unreadJS, nearJS,
 	refsJS, lastingJS, saidJS, treeJS, distilJS,
 	markdownJS, tablesJS, aboutPageJS, typedJS, schemaJS,
 }

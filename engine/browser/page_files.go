@@ -81,6 +81,10 @@ var (
 	eachJS string
 	//go:embed js/roles.js
 	rolesJS string
+	//go:embed js/stated.js
+	statedJS string
+	//go:embed js/expressions.js
+	expressionsJS string
 	//go:embed js/pointing.js
 	pointingJS string
 	//go:embed js/states.js

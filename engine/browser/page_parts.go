@@ -23,7 +23,7 @@ var (
 	actions = partOf(&reachJS, &placeJS, &freeJS, &standinJS, &guardJS, &fillJS, &takenJS, &actJS)
 	// moreActions are what less frequent actions need besides.
 	moreActions = partOf(&findbyJS, &viewJS, &chooseJS, &selectionJS, &dropJS, &conditionsJS, &foreachJS, &outwardJS)
-	locators    = partOf(&eachJS, &rolesJS, &pointingJS, &statesJS, &shownJS, &unreadJS, &nearJS)
+	locators    = partOf(&eachJS, &rolesJS, &statedJS, &expressionsJS, &pointingJS, &statesJS, &shownJS, &unreadJS, &nearJS)
 	// snapshots are what a snapshot needs, and readers what reads a whole document.
 	snapshots = partOf(&refsJS, &lastingJS, &saidJS, &treeJS, &distilJS)
 	readers   = partOf(&markdownJS, &tablesJS, &aboutPageJS, &typedJS, &schemaJS)

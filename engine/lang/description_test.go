@@ -26,14 +26,20 @@ func readSelector(t *testing.T, body string) (Selector, []string) {
 func TestDescriptions(t *testing.T) {
 	values := cacheOf(t, `{"who":"Ada","n":3}`)
 	for body, want := range map[string][2]string{
-		`{"role":"button","name":"Save"}`:                             {`{"role":"button","name":"Save"}`, `button 'Save'`},
-		`{"role":"Image"}`:                                            {`{"role":"image"}`, `image`},
-		`{"text":"${who} has ${n}","exact":true}`:                     {`{"text":"Ada has 3","exact":true}`, `text 'Ada has 3'`},
-		`{"label":"A","nth":-1,"visible":false}`:                      {`{"label":"A","nth":-1,"visible":false}`, `label 'A' that is hidden (nth -1)`},
-		`{"testId":"x","within":"#a"}`:                                {`{"testId":"x","within":{"k":"css","s":"#a","a":"#a"}}`, `testId 'x' in #a`},
-		`{"selector":"//li","hasText":"b","within":{"role":"list"}}`:  {`{"hasText":"b","selector":{"k":"xpath","s":"//li","a":"//li"},"within":{"k":"by","s":{"role":"list"},"a":"list"}}`, `//li with the text 'b' in list`},
-		`{"or":["#a",{"text":"b"}]}`:                                  {`{"or":[{"k":"css","s":"#a","a":"#a"},{"k":"by","s":{"text":"b"},"a":"text 'b'"}]}`, `#a or text 'b'`},
-		`{"placeholder":"p","or":["$key b"],"exact":null,"nth":null}`: {`{"placeholder":"p","or":[{"k":"css","s":"b","r":"key","a":"$key b"}]}`, `placeholder 'p' or $key b`},
+		`{"role":"button","name":"Save"}`:                              {`{"role":"button","name":"Save"}`, `button 'Save'`},
+		`{"role":"Image"}`:                                             {`{"role":"image"}`, `image`},
+		`{"text":"${who} has ${n}","exact":true}`:                      {`{"text":"Ada has 3","exact":true}`, `text 'Ada has 3'`},
+		`{"label":"A","nth":-1,"visible":false}`:                       {`{"label":"A","nth":-1,"visible":false}`, `label 'A' that is hidden (nth -1)`},
+		`{"testId":"x","within":"#a"}`:                                 {`{"testId":"x","within":{"k":"css","s":"#a","a":"#a"}}`, `testId 'x' in #a`},
+		`{"selector":"//li","hasText":"b","within":{"role":"list"}}`:   {`{"hasText":"b","selector":{"k":"xpath","s":"//li","a":"//li"},"within":{"k":"by","s":{"role":"list"},"a":"list"}}`, `//li with the text 'b' in list`},
+		`{"or":["#a",{"text":"b"}]}`:                                   {`{"or":[{"k":"css","s":"#a","a":"#a"},{"k":"by","s":{"text":"b"},"a":"text 'b'"}]}`, `#a or text 'b'`},
+		`{"placeholder":"p","or":["$key b"],"exact":null,"nth":null}`:  {`{"placeholder":"p","or":[{"k":"css","s":"b","r":"key","a":"$key b"}]}`, `placeholder 'p' or $key b`},
+		`{"role":"heading","level":2,"has":"b","hasNot":{"text":"c"}}`: {`{"role":"heading","has":{"k":"css","s":"b","a":"b"},"hasNot":{"k":"by","s":{"text":"c"},"a":"text 'c'"},"level":2}`, `heading of level 2 that has (b) that does not have (text 'c')`},
+		`{"role":"checkbox","checked":"mixed","description":"d"}`:      {`{"role":"checkbox","description":"d","states":{"checked":"mixed"}}`, `checkbox that is checked in part description 'd'`},
+		`{"role":"tab","selected":false,"hasNotText":"x"}`:             {`{"role":"tab","hasNotText":"x","states":{"selected":"false"}}`, `tab that is not selected without the text 'x'`},
+		`{"alt":"a","title":"t","exact":true}`:                         {`{"alt":"a","title":"t","exact":true}`, `alt 'a' title 't'`},
+		`{"role":"link","name":{"regex":"^${who}$","flags":"i"}}`:      {`{"role":"link","re":{"name":{"t":"/^Ada$/i","s":1,"b":true,"i":[[0,0],[4,2,4],[5,3,65,65,97,97],[5,4,68,68,100,100],[5,5,65,65,97,97],[4,6,8],[1,0]]}}}`, `link /^Ada$/i`},
+		`{"text":{"regex":"\\u00e4."}}`:                                {`{"re":{"text":{"t":"/\\u00e4./","s":1,"l":"ä","i":[[0,0],[5,2,228,228],[7,3],[1,0]]}}}`, `text /\u00e4./`},
 	} {
 		s, faults := readSelector(t, body)
 		if faults != nil {

@@ -14,6 +14,16 @@ type dialect struct {
 
 // dialects are Playwright's, jQuery's and Selenium's. The first that fits counts.
 var dialects = []dialect{
+	{regexp.MustCompile(`^(text|role)=(?:([a-z]+)\[name=)?/(.+)/([imsu]*)\]?$`), func(m []string) string {
+		regex := `{"regex": ` + quoted(m[3])
+		if m[4] != "" {
+			regex += `, "flags": ` + quoted(m[4])
+		}
+		if m[1] == "role" {
+			return `{"role": ` + quoted(m[2]) + `, "name": ` + regex + `}}`
+		}
+		return `{"text": ` + regex + `}}`
+	}},
 	{regexp.MustCompile(`^text=(.+)$`), func(m []string) string {
 		if exact, ok := unquoted(m[1]); ok {
 			return `{"text": ` + quoted(exact) + `, "exact": true}`
@@ -49,7 +59,8 @@ var dialects = []dialect{
 		nth := map[string]string{"first": "0", "last": "-1", "": m[2]}[m[3]]
 		return `{"selector": ` + quoted(m[1]) + `, "nth": ` + nth + `}`
 	}},
-	{regexp.MustCompile(`:(?:has-text|text|text-is|text-matches|contains)\(`), func([]string) string { return `an object with "hasText"` }},
+	{regexp.MustCompile(`:text-matches\(`), func([]string) string { return `an object with "hasText": {"regex": …}` }},
+	{regexp.MustCompile(`:(?:has-text|text|text-is|contains)\(`), func([]string) string { return `an object with "hasText"` }},
 	{regexp.MustCompile(`>>`), func([]string) string { return `an object with "within"` }},
 	{regexp.MustCompile(`:(?:visible|hidden)(?:$|[^\w-])`), func([]string) string { return `an object with "visible"` }},
 	{regexp.MustCompile(`:(?:eq|nth-match)\(`), func([]string) string { return `an object with "nth"` }},

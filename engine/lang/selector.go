@@ -87,7 +87,12 @@ func (t Target) Uses(key string) bool {
 	if !ok {
 		return t.Ref == key
 	}
-	return d.Selector != nil && d.Selector.Uses(key) || d.Within != nil && d.Within.Uses(key) || slices.ContainsFunc(d.Or, func(o Target) bool { return o.Uses(key) })
+	for _, part := range []*Target{d.Selector, d.Within, d.Has, d.HasNot} {
+		if part != nil && part.Uses(key) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(d.Or, func(o Target) bool { return o.Uses(key) })
 }
 
 // Target fills in the values.

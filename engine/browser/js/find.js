@@ -52,7 +52,7 @@ const scoped = (s) => (/(^|,)\s*[>+~]/.test(s) ? commas(s).map((p) => (/^[>+~]/.
 // cannot change that, so it is asked before anything is waited for.
 let blank;
 const proper = (kind, s) => {
-  if (kind === 'by') for (const t of [s.selector, s.within, ...(s.or ?? [])]) if (t?.s) proper(t.k, t.s);
+  if (kind === 'by') for (const t of [s.selector, s.within, s.has, s.hasNot, ...(s.or ?? [])]) if (t?.s) proper(t.k, t.s);
   if (kind === 'css') try { one(blank ??= document.createDocumentFragment(), s); } catch { throw new Fault('invalid_value', `"${s}" is not a valid CSS selector`); }
   if (kind === 'xpath') try { dom.expression(document, s); } catch { throw new Fault('invalid_value', `"${s}" is not a valid XPath expression that gives elements`); }
 };

@@ -72,9 +72,11 @@ const likeness = (t) => {
   if (t.k === 'xpath') return likeXPath(t.s);
   return likeCSS(t.s);
 };
+// roughly is a text of a description, or the words of an expression.
+const roughly = (s, field) => s[field] ?? s.re?.[field]?.t.replace(/^\/|\/[a-z]*$/g, '').replace(/\\[a-z]|[\\^$.*+?()[\]{}|]+/gi, ' ');
 const likeDescription = (s) => {
-  if (s.testId !== undefined) return { least: 0.4, among: testIds.map((n) => `[${n}]`).join(), score: (el) => Math.max(...testIds.map((n) => alike(s.testId, attr(el, n) ?? ''))) };
-  const wanted = s.name ?? s.text ?? s.label ?? s.placeholder, role = oneName[s.role] ?? s.role;
+  if (wants(s, 'testId')) return { least: 0.4, among: testIds.map((n) => `[${n}]`).join(), score: (el) => Math.max(...testIds.map((n) => alike(roughly(s, 'testId'), attr(el, n) ?? ''))) };
+  const wanted = roughly(s, 'name') ?? roughly(s, 'text') ?? roughly(s, 'label') ?? roughly(s, 'placeholder') ?? roughly(s, 'alt') ?? roughly(s, 'title'), role = oneName[s.role] ?? s.role;
   if (wanted === undefined && role === undefined) {
     const t = s.selector?.s && s.selector.r === undefined ? s.selector : s.or?.find((o) => o.s && o.r === undefined);
     return t ? likeness(t) : { least: 1, among: 'body', score: () => 0 };
@@ -82,14 +84,14 @@ const likeDescription = (s) => {
   const score = (el) => {
     const as = roleOf(el);
     if (wanted === undefined) return as === role ? 0.6 : 0;
-    if (is(el, 'label') && s.label !== undefined || as === 'option' && role !== as) return 0; // its control is meant
-    const said = [accName(el, as), attr(el, 'placeholder') ?? '', ...labelsSaid(el)];
+    if (is(el, 'label') && wants(s, 'label') || as === 'option' && role !== as) return 0; // its control is meant
+    const said = [accName(el, as), attr(el, 'placeholder') ?? '', attr(el, 'alt') ?? '', attr(el, 'title') ?? '', ...labelsSaid(el)];
     if (as !== 'none' && dom.children(el).length < 20) said.push(written(el).slice(0, 300));
     const near = Math.max(...said.map((x) => alike(wanted, x)));
     return role === undefined ? near : as === role ? near * 0.85 + 0.15 : near < 0.4 ? 0 : near * 0.85;
   };
   // Of a role it helps to know what there is, whatever it is called.
-  return { least: role === undefined ? 0.4 : 0.15, among: s.text !== undefined && role === undefined ? 'body *' : acted, score };
+  return { least: role === undefined ? 0.4 : 0.15, among: (wants(s, 'text') || wants(s, 'alt') || wants(s, 'title')) && role === undefined ? 'body *' : acted, score };
 };
 const likeXPath = (s) => {
   const said = [...s.matchAll(/"([^"]*)"|'([^']*)'/g)].map((m) => m[1] ?? m[2]).filter(Boolean);

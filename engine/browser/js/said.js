@@ -40,22 +40,19 @@ const statesOfBare = (el, role, tag, off) => {
   return level !== undefined && role === 'heading' ? [`level=${level}`] : is ? ['disabled'] : null;
 };
 const statesOf = (el, role, tag, off) => {
-  const out = [], is3 = (name) => (attr(el, name) ?? '').trim().toLowerCase();
-  if (rolesWithChecked.has(role) && (tag === 'input' || dom.hasAttributes(el))) {
-    const native = tag === 'input' && ['checkbox', 'radio'].includes(dom.inputType(el));
-    const v = tag === 'input' && dom.indeterminate(el) ? 'mixed' : native ? String(dom.checked(el)) : is3('aria-checked');
-    if (v === 'mixed') out.push('checked=mixed'); else if (v === 'true') out.push('checked');
-  }
+  const out = [];
+  const checked = tag === 'input' || dom.hasAttributes(el) ? checkedState(el, role, tag) : undefined;
+  if (checked === 'mixed') out.push('checked=mixed'); else if (checked === 'true') out.push('checked');
   if (rolesWithDisabled.has(role) && isDisabled(el, tag, off)) out.push('disabled');
-  if (tag === 'summary' && role === 'button' ? dom.hasAttribute(dom.parent(el), 'open') : rolesWithExpanded.has(role) && is3('aria-expanded') === 'true') out.push('expanded');
+  if (expandedState(el, role, tag) === 'true') out.push('expanded');
   if (rolesWithInvalid.has(role)) {
-    const v = is3('aria-invalid');
+    const v = ariaSaid(el, 'aria-invalid');
     if (v === 'grammar' || v === 'spelling') out.push('invalid=' + v); else if (v !== '' && v !== 'false') out.push('invalid');
   }
-  if (headingLevels[tag] && role === 'heading') out.push('level=' + headingLevels[tag]);
-  else if (rolesWithLevel.has(role)) { const n = Number(attr(el, 'aria-level') ?? NaN); if (Number.isInteger(n) && n >= 1) out.push('level=' + n); }
-  if (role === 'button') { const v = is3('aria-pressed'); if (v === 'mixed') out.push('pressed=mixed'); else if (v === 'true') out.push('pressed'); }
-  if (tag === 'option' ? dom.optionSelected(el) : rolesWithSelected.has(role) && is3('aria-selected') === 'true') out.push('selected');
+  const level = levelOf(el, role, tag), pressed = pressedState(el, role);
+  if (level) out.push('level=' + level);
+  if (pressed === 'mixed') out.push('pressed=mixed'); else if (pressed === 'true') out.push('pressed');
+  if (selectedState(el, role, tag) === 'true') out.push('selected');
   return out;
 };
 // off is whether aria-disabled says so, of the element or of what is around it.

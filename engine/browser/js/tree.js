@@ -9,13 +9,8 @@ const drawnByThemselves = new Set('canvas video audio object progress meter'.spl
 const usedByHand = new Set('button link textbox searchbox combobox checkbox radio switch slider spinbutton option menuitem menuitemcheckbox menuitemradio tab treeitem scrollbar'.split(' '));
 // byHand is whether a person acts on such an element itself: also on a list of a form.
 const byHand = (el, role) => usedByHand.has(role) || role === 'listbox' && is(el, 'select');
-const rolesWithChecked = new Set('checkbox menuitemcheckbox option radio switch menuitemradio treeitem'.split(' '));
 const rolesWithDisabled = new Set('application button gridcell group link menuitem scrollbar separator tab checkbox columnheader combobox grid listbox menu menubar menuitemcheckbox menuitemradio option radio radiogroup row rowheader searchbox slider spinbutton switch tablist textbox toolbar tree treegrid treeitem'.split(' '));
-const rolesWithExpanded = new Set('application button checkbox combobox gridcell link listbox menuitem row rowheader tab treeitem columnheader menuitemcheckbox menuitemradio switch'.split(' '));
 const rolesWithInvalid = new Set('application checkbox columnheader combobox gridcell listbox radiogroup rowheader searchbox slider spinbutton switch textbox tree'.split(' '));
-const rolesWithLevel = new Set(['heading', 'listitem', 'row', 'treeitem']);
-const rolesWithSelected = new Set(['gridcell', 'option', 'row', 'tab', 'rowheader', 'columnheader', 'treeitem']);
-const headingLevels = { h1: 1, h2: 2, h3: 3, h4: 4, h5: 5, h6: 6 };
 
 // grow makes the tree below a node: a document or an element.
 const lookAt = (a, whole) => ({ a, whole, plain: new Map(), labels: new Map(), nodes: 0, letters: 0, deep: 0, naming: false, mixed: false, gap: false, cut: false, host: false, active: new Set() });
