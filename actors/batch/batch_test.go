@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +17,8 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/records"
 	"troupe/engine"
+	"troupe/persistence"
+	"troupe/testkit/wait"
 )
 
 // noQueue takes everything, and runs nothing.
@@ -38,15 +42,21 @@ var ada = api.Account{ID: "ada~1", Plan: engine.Pro}
 // open makes a batch of so many items whose tasks are all in the queue.
 func open(t *testing.T, items int) (*Batches, string) {
 	t.Helper()
-	disk, err := records.Open(records.Config{Log: zerolog.Nop()})
+	return openOver(t, records.Config{Log: zerolog.Nop()}, nil, items)
+}
+
+// openOver is open over a store, and among several nodes if serves is there.
+func openOver(t *testing.T, over records.Config, serves func() bool, items int) (*Batches, string) {
+	t.Helper()
+	disk, err := records.Open(over)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(disk.Close)
-	order := uint64(0)
+	var order atomic.Uint64
 	m, err := Open(t.Context(), Config{
 		Records: disk, Queue: &noQueue{}, Limits: engine.DefaultLimits, Log: zerolog.Nop(), NewID: func() string { return "batch_1" },
-		Order: func() uint64 { order++; return order },
+		Order: func() uint64 { return order.Add(1) }, Serves: serves,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +76,7 @@ func open(t *testing.T, items int) (*Batches, string) {
 	if x, err := m.Add(t.Context(), &api.AddBatchItems{Account: ada, ID: id, Items: all}); err != nil || x.Refusal != nil {
 		t.Fatal(x, err)
 	}
-	if x, err := m.Change(t.Context(), &api.ChangeBatch{Account: ada, ID: id, Change: api.BatchReady}); err != nil || x.Refusal != nil {
+	if x, err := m.Change(t.Context(), &api.ChangeBatch{Account: ada, ID: id, Change: api.BatchReady, Items: items, Bytes: int64(2 * items)}); err != nil || x.Refusal != nil {
 		t.Fatal(x, err)
 	}
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
@@ -137,6 +147,58 @@ func TestNoEndIsMissed(t *testing.T) {
 	b, err := m.Get(t.Context(), &api.GetBatch{Account: ada, ID: id, Wait: time.Minute})
 	if err != nil || b.Batch.State != api.BatchEnded || b.Batch.Done != 3 {
 		t.Errorf("the end: %+v, %v", b.Batch, err)
+	}
+}
+
+// lameStore removes no parts of batches while it is lame, as one without a majority.
+type lameStore struct {
+	persistence.Store
+	lame  atomic.Bool
+	tries atomic.Int64
+}
+
+func (s *lameStore) Delete(ctx context.Context, key string, revision *uint64, durable bool) error {
+	if s.lame.Load() && strings.HasPrefix(key, "batchpart/") {
+		s.tries.Add(1)
+		return persistence.ErrNoQuorum
+	}
+	return s.Store.Delete(ctx, key, revision, durable)
+}
+
+// TestOutageLosesNoEnd: items that end while the records of finished parts cannot be removed
+// are looked up all the same, when that is possible again.
+func TestOutageLosesNoEnd(t *testing.T) {
+	for _, parts := range []int{1, 3} {
+		t.Run(fmt.Sprintf("%d parts", parts), func(t *testing.T) {
+			t.Parallel()
+			store := &lameStore{Store: persistence.NewMemory()}
+			items := parts*partSize + 6
+			m, id := openOver(t, records.Config{Store: store, Log: zerolog.Nop()}, func() bool { return true }, items)
+			end := func(from, to int) {
+				for item := from; item < to; item++ {
+					of, task := api.BatchRef{Batch: id, Item: item}, m.task(id, item)
+					e := records.BatchEnd{Task: task, Status: api.TaskComplete, Ended: time.Now(), Order: m.cfg.Order()}
+					if err := m.cfg.Records.Batches().End(t.Context(), of, e); err != nil {
+						t.Fatal(err)
+					}
+					m.Over(task)
+				}
+			}
+			store.lame.Store(true)
+			end(0, parts*partSize)
+			wait.Until(t, "a part was tried to be removed", func() bool { return store.tries.Load() > 0 })
+			end(parts*partSize, items)
+			before := store.tries.Load()
+			wait.Until(t, "it is tried again", func() bool { return store.tries.Load() > before })
+			store.lame.Store(false)
+			b, err := m.Get(t.Context(), &api.GetBatch{Account: ada, ID: id, Wait: wait.Hang})
+			if err != nil || b.Batch.State != api.BatchEnded || b.Batch.Done != items {
+				t.Fatalf("after the outage: %+v, %v", b.Batch, err)
+			}
+			if left, err := store.Keys(t.Context(), "batchpart/", "", 10); err != nil || len(left) > 0 {
+				t.Errorf("parts are left: %v, %v", left, err)
+			}
+		})
 	}
 }
 

@@ -121,9 +121,10 @@ func (e heldError) Error() string { return "no more items begin: " + string(e) }
 
 // next does one thing, or nothing.
 func (m *Batches) next(s *state) (did bool, err error) {
+	if err := m.dropParts(s); err != nil { // before anything is noted below: it is only in memory
+		return false, err
+	}
 	m.mu.Lock()
-	over := s.over
-	s.over = nil
 	var add, cancel, check, drop []*item
 	for _, it := range s.live {
 		switch {
@@ -143,14 +144,6 @@ func (m *Batches) next(s *state) (did bool, err error) {
 	more := running && !s.fed && len(s.live) <= maxAhead-partSize
 	ended := len(s.live) == 0 && (s.fed && s.b.State == api.BatchRunning || s.b.State == api.BatchCancelled && s.b.Ended.IsZero())
 	m.mu.Unlock()
-	for _, number := range over {
-		if err := m.cfg.Records.Batches().DeletePart(m.ctx, s.id, number); err != nil {
-			m.mu.Lock()
-			s.over = append(s.over, number)
-			m.mu.Unlock()
-			return false, err
-		}
-	}
 	switch {
 	case len(check) > 0:
 		return true, m.settle(s, check)
@@ -173,6 +166,25 @@ func (m *Batches) next(s *state) (did bool, err error) {
 		return true, m.part(s)
 	}
 	return false, nil
+}
+
+// dropParts removes the records of parts whose items have all ended.
+func (m *Batches) dropParts(s *state) error {
+	for {
+		m.mu.Lock()
+		if len(s.over) == 0 {
+			m.mu.Unlock()
+			return nil
+		}
+		number := s.over[0]
+		m.mu.Unlock()
+		if err := m.cfg.Records.Batches().DeletePart(m.ctx, s.id, number); err != nil {
+			return err
+		}
+		m.mu.Lock()
+		s.over = slices.DeleteFunc(s.over, func(n int) bool { return n == number })
+		m.mu.Unlock()
+	}
 }
 
 // follow finds out whether the plan that the account has now lets the batch go on. What it
