@@ -140,14 +140,20 @@ func (n *nodeParts) addQueued(ctx context.Context, x *api.Execute, q records.Que
 			return 0, false, err
 		}
 	}
-	undo := func(err error) (int64, bool, error) {
+	undo := func(err error) (int64, bool, error) { // it may have been written all the same: then it needs its files
+		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if left := n.records.Queue().Delete(bound, key, false); left != nil {
+			if _, size, no := n.records.Queue().Lost(bound, x.Account.ID, x.TaskID, key); !errors.Is(no, persistence.ErrNotFound) {
+				return size, true, errors.Join(err, left)
+			}
+			err = errors.Join(err, left)
+		}
 		n.unshareFiles(q.Blobs)
 		if q.Uploads != "" {
 			_ = os.RemoveAll(q.Uploads)
 		}
-		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		return 0, false, errors.Join(err, n.records.Queue().Delete(bound, key, false)) // it may have been written all the same
+		return 0, false, err
 	}
 	requestKey := x.Idempotency
 	if requestKey.Key != "" {
