@@ -91,6 +91,7 @@ type givenBack struct {
 // giveBack takes a task out of the queue whose batch is paused. The batch adds it again
 // when it goes on.
 func (u *queue) giveBack(task string, t *queuedTask) {
+	t.leaving = true
 	u.write(t.place.Account, func(c context.Context) error {
 		return u.node.records.Queue().Delete(c, t.place.Key(task), false)
 	}, func(err error) any { return &givenBack{task, err} })
@@ -102,6 +103,7 @@ func (u *queue) onGivenBack(m *givenBack) {
 		return
 	}
 	u.written(t.place.Account)
+	t.leaving = false
 	if m.err != nil {
 		u.node.log.Error().Err(m.err).Str("task", m.task).Msg("task of a paused batch not given back")
 		u.putBack(m.task, u.after(again))

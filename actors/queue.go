@@ -33,15 +33,19 @@ type queue struct {
 	writes  map[string]int         // by account: what is being written
 	adding  map[*entryAdded]bool   // are being written
 	cancels map[any]*actor.PID     // who waits for a cancellation, by what is being read or written for it
-	waits   map[string][]*queueWait
-	reading map[string]*queueReads
-	flushes []flushWaiter
-	ahead   readAhead
-	wanted  bool // pool knows that tasks wait
-	pid     *actor.PID
-	nodes   *queueNodes // that play its tasks; nil: this node alone does
-	handled bool        // the present message is: the rest can be done again without it
-	timer   *time.Timer
+	// cancelWaits are those who wait for a cancellation of a task that has its turn, or whose
+	// end is being written, by task; toCancel the tasks that end when their turn comes.
+	cancelWaits map[string][]*actor.PID
+	toCancel    map[string]api.Cause
+	waits       map[string][]*queueWait
+	reading     map[string]*queueReads
+	flushes     []flushWaiter
+	ahead       readAhead
+	wanted      bool // pool knows that tasks wait
+	pid         *actor.PID
+	nodes       *queueNodes // that play its tasks; nil: this node alone does
+	handled     bool        // the present message is: the rest can be done again without it
+	timer       *time.Timer
 }
 
 // queuedTask is a task whose turn has come.
@@ -49,20 +53,23 @@ type queuedTask struct {
 	place    backlog.Place
 	q        *records.Queued // nil until it is read
 	begun    bool
-	counted  bool // in queue.beginning
-	released bool // it wants no worker any more
-	cause    api.Cause
+	counted  bool   // in queue.beginning
+	released bool   // it wants no worker any more
+	moving   bool   // that it waits again is being written: see [queue.onMoved]
+	leaving  bool   // its record is being removed: see [queue.giveBack]
 	profile  string // that it waits for, once it is read; empty: none
 	grouped  bool   // it names a group, which others of its profile need not be in
 	// announced tells that it may begin before its claim is synced.
 	announced bool
 	at        turnAt // of several nodes
+	cancelling
 }
 
 func newQueue(n *nodeParts, book *backlog.Book) *queue {
 	return &queue{
 		node: n, pid: n.queue, book: book, live: map[string]*queuedTask{}, ending: map[string]bool{}, lost: map[string]bool{}, files: map[string]uint64{}, gone: map[string]bool{},
 		writes: map[string]int{}, adding: map[*entryAdded]bool{}, cancels: map[any]*actor.PID{}, waits: map[string][]*queueWait{}, reading: map[string]*queueReads{},
+		cancelWaits: map[string][]*actor.PID{}, toCancel: map[string]api.Cause{},
 		ahead: readAhead{ready: map[string]*turnRead{}},
 	}
 }
@@ -129,6 +136,10 @@ func (u *queue) Receive(ctx actor.Context) {
 		u.finish(m.Task)
 	case *waitingEnded:
 		u.onWaitingEnded(m)
+	case *cancelTaskHeard:
+		u.onCancelTaskHeard(m)
+	case *cancelKept:
+		u.onCancelKept(m)
 	case *cancelFound:
 		u.onCancelFound(m)
 	case *placeRead:
@@ -199,19 +210,13 @@ func (u *queue) putBack(task string, until clock.Due) {
 	u.past(t)
 	t.released = true
 	u.busy--
-	var bytes int64
-	if t.q != nil {
-		_, bytes, _ = u.node.records.Queue().Encode(*t.q)
-	}
-	u.book.PutBack(task, bytes, until)
+	u.book.PutBack(task, until)
 	if u.nodes != nil {
 		u.nodes.release(t)
 		u.nodes.forget(u, t, task)
 	}
 	delete(u.live, task)
-	if t.cause != "" {
-		u.onCancel(&api.Cancel{TaskID: task, Account: api.Account{ID: t.place.Account}, Cause: t.cause}, nil)
-	}
+	u.cancelAgain(task, t)
 }
 
 // finish forgets a task whose end is written, or is not to be.
@@ -228,6 +233,7 @@ func (u *queue) finish(task string) {
 	u.touched(task)
 	u.overFor(task, t)
 	u.cleanUp(task, t.q)
+	u.cancelsOver(task)
 	u.wake(task)
 }
 
@@ -312,6 +318,9 @@ func (u *queue) stop() {
 	}
 	for _, client := range u.cancels {
 		u.cancelUnknown(client)
+	}
+	for task := range u.cancelWaits {
+		u.answerCancels(task, u.cancelUnknown)
 	}
 	for task := range u.waits {
 		for _, w := range u.waits[task] {

@@ -45,7 +45,8 @@ func (u *queue) dispatch() {
 		}
 		u.busy++
 		u.beginning++
-		t := &queuedTask{place: p, counted: true}
+		t := &queuedTask{place: p, counted: true, cancelling: cancelling{cause: u.toCancel[task]}}
+		delete(u.toCancel, task)
 		u.live[task] = t
 		if u.nodes != nil {
 			u.nodes.take(t)

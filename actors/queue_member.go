@@ -128,6 +128,8 @@ func (q *queueMember) Receive(ctx actor.Context) {
 		q.onAgain(m)
 	case *movedHere:
 		q.onMoved(m)
+	case *cancelHere:
+		q.onCancelHere(ctx, m)
 	case *queueReported:
 		q.onReported(m)
 	case *flush:

@@ -252,8 +252,11 @@ func (q *queueNodes) tick(u *queue) {
 		q.timer.Stop()
 	}
 	q.timer = u.later(queueTickEvery, &queueTick{})
-	for _, t := range u.live {
+	for task, t := range u.live {
 		q.get(t.at.node)
+		if t.begun || t.at.allowed {
+			u.obey(task, t) // again: a message may have been lost
+		}
 	}
 	now := time.Now()
 	for _, n := range q.all {
@@ -319,7 +322,7 @@ func (q *queueNodes) gone(u *queue, task string, t *queuedTask, out *engine.Outc
 	found := &fateFound{task: task, t: t}
 	at := t.at
 	q.node.onDisk(func(c context.Context) (err error) {
-		found.fate, err = q.node.decide(c, task, at, out)
+		found.fate, err = q.node.decide(c, t.place, task, at, out)
 		return err
 	}, func(err error) {
 		found.err = err
@@ -344,12 +347,18 @@ func (q *queueNodes) onFate(u *queue, m *fateFound) {
 		q.moved(u, m.task, t, f.key, f.bytes)
 	case f.node != "":
 		t.begun = true
+		t.kept = false // the record is another one
 		q.move(t, turnAt{node: f.node, boot: f.boot, turn: f.turn, sent: true, allowed: true})
+		u.obey(m.task, t)
 	case t.released: // its place is in the book no more
-		u.book.Adding(t.place, m.task, 0)
-		u.book.Added(t.place, m.task, 0, 0)
+		u.batchOf(t).Waits(m.task)
 		q.forget(u, t, m.task)
 		delete(u.live, m.task)
+		u.touched(m.task)
+		u.book.Adding(t.place, m.task, f.bytes)
+		u.book.Added(t.place, m.task, f.bytes, f.bytes)
+		u.cancelAgain(m.task, t)
+		u.wake(m.task)
 	default:
 		t.begun = false
 		u.batchOf(t).Waits(m.task)
@@ -370,8 +379,6 @@ func (q *queueNodes) moved(u *queue, task string, t *queuedTask, key string, byt
 		u.book.Added(p, task, bytes, bytes)
 		u.beginsAgain(p, task)
 	}
-	if t.cause != "" {
-		u.onCancel(&api.Cancel{TaskID: task, Account: api.Account{ID: t.place.Account}, Cause: t.cause}, nil)
-	}
+	u.cancelAgain(task, t)
 	u.wake(task)
 }

@@ -207,10 +207,10 @@ func (n *nodeParts) orderQueue(ctx context.Context, epoch, term uint64) (*queue,
 		if t, runs := running[p.Key(task)]; !runs {
 			book.Found(p, size, number)
 		} else if u.live[task] == nil {
-			book.Resume(p, task)
+			book.Resume(p, task, size)
 			u.live[task] = &queuedTask{place: p, begun: true, at: turnAt{
 				node: t.Node, boot: t.Queue.Boot, turn: t.Queue.Turn, sent: true, allowed: true, resumed: true,
-			}}
+			}, cancelling: cancelling{cause: t.Queue.Cancel, kept: t.Queue.Cancel != ""}}
 			u.busy++
 			u.nodes.get(t.Node).busy++
 		}
@@ -221,10 +221,10 @@ func (n *nodeParts) orderQueue(ctx context.Context, epoch, term uint64) (*queue,
 	for key, t := range running { // that have no record in the queue
 		p, _, ok := parsePlace(key)
 		if ok && u.live[t.ID] == nil {
-			book.Resume(p, t.ID)
+			book.Resume(p, t.ID, 0)
 			u.live[t.ID] = &queuedTask{place: p, begun: true, at: turnAt{
 				node: t.Node, boot: t.Queue.Boot, turn: t.Queue.Turn, sent: true, allowed: true, resumed: true,
-			}}
+			}, cancelling: cancelling{cause: t.Queue.Cancel, kept: t.Queue.Cancel != ""}}
 			u.busy++
 			u.nodes.get(t.Node).busy++
 		}

@@ -10,7 +10,6 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/backlog"
 	"troupe/actors/records"
-	"troupe/engine"
 	"troupe/persistence"
 )
 
@@ -206,105 +205,4 @@ func (u *queue) onWaited(w *queueWait) {
 		u.onQuestion(w)
 		return
 	}
-}
-
-// cancelRunning is a cancellation of a task that the queue has given to a worker.
-type cancelRunning struct{ Cancel *api.Cancel }
-
-// cancelFound brings the record of a task that is to be cancelled while it waits.
-type cancelFound struct {
-	cancel *api.Cancel
-	client *actor.PID
-	key    string
-	entry  *records.Queued
-	size   int64 // of the record, where that cannot be opened
-	err    error
-	again  bool // it was looked for a second time
-}
-
-// onCancel ends a task wherever it is.
-func (u *queue) onCancel(m *api.Cancel, client *actor.PID) {
-	t := u.live[m.TaskID]
-	switch {
-	case u.ending[m.TaskID]:
-		u.cancelled(client, true)
-	case t != nil && t.place.Account != m.Account.ID:
-		u.cancelled(client, false)
-	case t != nil && t.begun && u.nodes != nil:
-		u.nodes.cancel(u, t, m)
-		u.cancelled(client, true)
-	case t != nil && t.begun:
-		u.pass(u.node.admission, &cancelRunning{m}, client)
-	case t != nil:
-		t.cause = m.Cause
-		u.cancelled(client, true)
-	default:
-		u.findToCancel(&cancelFound{cancel: m, client: client})
-	}
-}
-
-func (u *queue) findToCancel(found *cancelFound) {
-	account, task := found.cancel.Account.ID, found.cancel.TaskID
-	u.cancels[found] = found.client
-	u.node.onDisk(func(c context.Context) (err error) {
-		found.key, found.entry, err = u.node.records.Queue().Find(c, account, task)
-		if errors.Is(err, persistence.ErrSealed) { // all that is known of it is where it waits: that is enough to end it
-			found.entry, found.size, err = u.node.records.Queue().Lost(c, account, task, found.key)
-		}
-		return err
-	}, func(err error) {
-		found.err = err
-		u.self(found)
-	})
-}
-
-func (u *queue) cancelled(client *actor.PID, found bool) {
-	if client != nil {
-		u.send(client, &api.Cancelled{Found: found})
-	}
-}
-
-// cancelUnknown tells that it is not known whether the task is cancelled.
-func (u *queue) cancelUnknown(client *actor.PID) {
-	if client != nil {
-		u.send(client, &failure{api.NobodyOrders().Text})
-	}
-}
-
-func (u *queue) onCancelFound(m *cancelFound) {
-	id := m.cancel.TaskID
-	delete(u.cancels, m)
-	switch {
-	case u.live[id] != nil || u.ending[id]:
-		u.onCancel(m.cancel, m.client)
-		return
-	case errors.Is(m.err, persistence.ErrNotFound):
-		u.cancelled(m.client, false)
-		return
-	case m.err != nil:
-		u.node.log.Error().Err(m.err).Str("task", id).Msg("queued task not read")
-		if m.client != nil {
-			u.send(m.client, &failure{api.FailedInside})
-		}
-		return
-	}
-	p, _, _ := backlog.ParseKey(m.key)
-	if u.nodes == nil && !u.lost[id] && !u.book.Has(p, id) { // it has ended since its record was read
-		if m.again {
-			u.cancelled(m.client, false)
-			return
-		}
-		u.findToCancel(&cancelFound{cancel: m.cancel, client: m.client, again: true})
-		return
-	}
-	bytes := m.size
-	if bytes == 0 {
-		_, bytes, _ = u.node.records.Queue().Encode(*m.entry)
-	}
-	if !u.lost[id] {
-		u.book.Remove(p, id, bytes)
-	}
-	delete(u.lost, id)
-	u.ending[id] = true
-	u.endWaiting(&endWaiting{q: m.entry, key: m.key, task: id, out: cancelledOutcome(), code: engine.CodeCancelled, client: m.client})
 }

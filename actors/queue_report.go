@@ -11,6 +11,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/records"
 )
 
 // errNobodyOrders: no node that is known orders the queue.
@@ -111,12 +112,44 @@ func (q *queueMember) has(account string) bool {
 	return false
 }
 
+// cancelHere tells that the record of a task that this node has says that it is to end.
+type cancelHere struct {
+	cancel *api.Cancel
+	client *actor.PID
+	rec    records.Task
+	err    error
+}
+
 // onCancel ends a task here, or has it ended where the queue is ordered.
 func (q *queueMember) onCancel(ctx actor.Context, m *api.Cancel) {
-	client := ctx.Sender()
-	switch t := q.turns[m.TaskID]; {
-	case t != nil && t.begun && t.account == m.Account.ID:
-		ctx.RequestWithCustomSender(q.node.admission, &cancelRunning{m}, client)
+	if t := q.turns[m.TaskID]; t != nil && t.begun && t.account == m.Account.ID {
+		kept := &cancelHere{cancel: m, client: ctx.Sender()}
+		q.node.onDisk(func(c context.Context) (err error) {
+			kept.rec, err = q.node.records.Queue().Cancel(c, m.Account.ID, m.TaskID, m.Cause)
+			return err
+		}, func(err error) {
+			kept.err = err
+			q.send(q.node.queue, kept)
+		})
+		return
+	}
+	q.cancelOrdered(ctx, m, ctx.Sender())
+}
+
+func (q *queueMember) onCancelHere(ctx actor.Context, m *cancelHere) {
+	if m.err != nil || m.rec.Status != api.TaskPending || m.rec.Queue.Waiting { // it is here no more, or that is not known
+		q.cancelOrdered(ctx, m.cancel, m.client)
+		return
+	}
+	q.send(q.node.admission, &cancelRunning{m.cancel})
+	if m.client != nil {
+		q.send(m.client, &api.Cancelled{Found: true})
+	}
+}
+
+// cancelOrdered has a task end where the queue is ordered.
+func (q *queueMember) cancelOrdered(ctx actor.Context, m *api.Cancel, client *actor.PID) {
+	switch {
 	case q.orders != nil:
 		ctx.RequestWithCustomSender(q.orders, m, client)
 	default:

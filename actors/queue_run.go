@@ -56,14 +56,14 @@ type (
 	}
 )
 
-// endWaiting is the end of a task that did not begin.
+// endWaiting is the end of a task that no worker has: it did not begin, or not again.
 type endWaiting struct {
 	q      *records.Queued
 	key    string
 	task   string
 	out    *engine.Outcome
 	code   engine.Code
-	rec    records.Task
+	rec    records.Task // of one that has begun before
 	listed uint64
 	client *actor.PID // waits for the cancellation; nil: nobody does
 }
@@ -93,6 +93,7 @@ func (u *queue) onTurn(m *turnRead) {
 		u.release(m.task)
 		delete(u.live, m.task)
 		u.overFor(m.task, t)
+		u.cancelAgain(m.task, t)
 		u.wake(m.task)
 	}
 	switch {
@@ -117,6 +118,9 @@ func (u *queue) onTurn(m *turnRead) {
 		return
 	}
 	t.q = m.claim.Queued
+	if m.claim.Task != nil && m.claim.Task.Cancelled() { // before a turn of it was undone
+		t.cause = m.claim.Task.Queue.Cancel
+	}
 	task, err := m.parsed, m.bad
 	end := func(out *engine.Outcome, code engine.Code) {
 		u.endWaiting(&endWaiting{q: t.q, key: key, task: m.task, out: out, code: code})
@@ -178,11 +182,7 @@ func (u *queue) onStarted(m *api.Started) {
 		}
 		u.batchOf(t).Began(m.TaskID)
 		u.wake(m.TaskID)
-		if t.cause != "" && u.nodes != nil {
-			u.nodes.cancel(u, t, &api.Cancel{TaskID: m.TaskID, Account: api.Account{ID: t.place.Account}, Cause: t.cause})
-		} else if t.cause != "" {
-			u.send(u.node.admission, &cancelRunning{&api.Cancel{TaskID: m.TaskID, Account: api.Account{ID: t.place.Account}, Cause: t.cause}})
-		}
+		u.obey(m.TaskID, t)
 	case no.Code == engine.CodeCancelled:
 		u.endWaiting(&endWaiting{q: t.q, key: t.place.Key(m.TaskID), task: m.TaskID, out: cancelledOutcome(), code: engine.CodeCancelled})
 	case forGood[no.Code]:
@@ -199,14 +199,17 @@ func (u *queue) onStarted(m *api.Started) {
 	}
 }
 
-// endWaiting writes the end of a task that did not begin.
+// endWaiting writes the end of a task that no worker has.
 func (u *queue) endWaiting(e *endWaiting) {
 	u.release(e.task)
 	now := time.Now()
-	e.rec = records.Task{
-		ID: e.task, Account: e.q.Account, Node: u.node.cfg.Node, Status: api.TaskFailed, Started: e.q.Asked, Ended: now,
-		Queue: &records.TaskQueue{Key: e.key, Attempts: e.q.Attempts, Keep: e.q.Keep},
+	if e.rec.ID == "" {
+		e.rec = records.Task{
+			ID: e.task, Account: e.q.Account, Node: u.node.cfg.Node, Started: e.q.Asked,
+			Queue: &records.TaskQueue{Key: e.key, Attempts: e.q.Attempts, Keep: e.q.Keep},
+		}
 	}
+	e.rec.Status, e.rec.Ended = api.TaskFailed, now
 	e.listed = u.node.orders.Order(now, now)
 	u.writes[e.q.Account]++
 	u.cancels[e] = e.client
@@ -244,6 +247,9 @@ func (u *queue) onWaitingEnded(m *waitingEnded) {
 	}
 	delete(u.cancels, e)
 	u.cancelled(e.client, true)
+	if e.code == engine.CodeCancelled {
+		u.answerCancels(e.task, func(client *actor.PID) { u.cancelled(client, true) })
+	}
 	if u.live[e.task] != nil {
 		u.finish(e.task)
 		return
@@ -261,6 +267,14 @@ func (u *queue) onAgain(m *queuedAgain) {
 	if t == nil || t.q == nil {
 		return
 	}
+	if t.keeping {
+		t.again = m
+		return
+	}
+	if t.cause != "" {
+		u.endWaiting(&endWaiting{q: t.q, key: t.place.Key(m.Task.ID), task: m.Task.ID, out: cancelledOutcome(), code: engine.CodeCancelled, rec: m.Task})
+		return
+	}
 	u.batchOf(t).Waits(m.Task.ID)
 	q, p := *t.q, t.place
 	u.node.waitAgain(&p, &q, m.Task.Queue.Attempts, m.After)
@@ -271,6 +285,7 @@ func (u *queue) onAgain(m *queuedAgain) {
 	}
 	q.Number = u.book.Adding(p, m.Task.ID, counted)
 	u.writes[p.Account]++
+	t.moving = true
 	u.move(&queuedMoved{task: m.Task, q: q, place: p, counted: counted})
 }
 
@@ -295,11 +310,13 @@ func (u *queue) onMoved(m *queuedMoved) {
 		return
 	}
 	u.written(m.q.Account)
+	t := u.live[m.task.ID]
 	delete(u.live, m.task.ID)
 	u.touched(m.task.ID)
 	if m.err == nil {
 		u.book.Added(m.place, m.task.ID, m.bytes, m.counted)
 		u.beginsAgain(m.place, m.task.ID)
+		u.cancelAgain(m.task.ID, t)
 	}
 	u.wake(m.task.ID)
 }

@@ -16,8 +16,8 @@ import (
 )
 
 // TestQueueSurvives: tasks of all kinds, and the end of the process again and again:
-// none is lost, each ends once and keeps its end, and one with a single attempt is
-// played once, or was interrupted.
+// none is lost, each ends once and keeps its end, one with a single attempt is played once,
+// or was interrupted, and one that was cancelled, as its client was told, ends so.
 func TestQueueSurvives(t *testing.T) { queueSurvives(t, nil) }
 
 // TestQueueOfANodeSurvives: so it is with the queue of several nodes, of which this one is
@@ -110,6 +110,8 @@ func queueSurvives(t *testing.T, config func(*actors.Config)) {
 			}
 			for _, id := range ids {
 				switch end := ends[id]; {
+				case cancelled[id] && !strings.Contains(end, string(engine.EndCancelled)):
+					t.Errorf("seed %d: %s is cancelled, as its client was told, and has ended %s", seed, id, end)
 				case plays[id] > attempts[id]:
 					t.Errorf("seed %d: %s was played %d times, of %d attempts (%s)", seed, id, plays[id], attempts[id], end)
 				case plays[id] == 0 && !cancelled[id] && !strings.Contains(end, string(engine.EndInterrupted)): // it was about to be played

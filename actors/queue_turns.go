@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"troupe/actors/api"
@@ -21,7 +22,11 @@ func parsePlace(key string) (backlog.Place, string, bool) { return backlog.Parse
 func (q *queueNodes) onStale(u *queue, task string, t *queuedTask, c *records.Claim) {
 	if c.Runs() { // an earlier turn, or one of another node that ordered the queue
 		t.begun, t.q = true, c.Queued
+		if t.cause == "" {
+			t.cause = c.Task.Queue.Cancel
+		}
 		q.move(t, turnAt{node: c.Task.Node, boot: c.Task.Queue.Boot, turn: c.Task.Queue.Turn, sent: true, allowed: true})
+		u.obey(task, t)
 		u.wake(task)
 		return
 	}
@@ -43,6 +48,7 @@ func (q *queueNodes) onStale(u *queue, task string, t *queuedTask, c *records.Cl
 	u.release(task)
 	delete(u.live, task)
 	u.overFor(task, t)
+	u.cancelAgain(task, t)
 	u.wake(task)
 }
 
@@ -92,10 +98,14 @@ func (q *queueNodes) put(u *queue, task string, t *queuedTask) {
 	q.flush(u, n)
 }
 
-// cancel passes on that a task is to end that its node has.
-func (q *queueNodes) cancel(u *queue, t *queuedTask, m *api.Cancel) {
+// cancel passes on that a task is to end that its node has. It is repeated until the task is
+// over: see [queueNodes.tick].
+func (q *queueNodes) cancel(u *queue, task string, t *queuedTask) {
 	n := q.get(t.at.node)
-	n.cancels = append(n.cancels, *m)
+	if slices.ContainsFunc(n.cancels, func(c api.Cancel) bool { return c.TaskID == task }) {
+		return
+	}
+	n.cancels = append(n.cancels, api.Cancel{TaskID: task, Account: api.Account{ID: t.place.Account}, Cause: t.cause})
 	q.flush(u, n)
 }
 
@@ -115,13 +125,13 @@ func (q *queueNodes) flush(u *queue, n *queueNode) {
 	if n.sending || n.boot == "" || n.told && len(n.turns)+len(n.cancels) == 0 {
 		return
 	}
-	count := min(len(n.turns), maxTurnsOut)
+	count, cancels := min(len(n.turns), maxTurnsOut), min(len(n.cancels), maxTurnsOut)
 	sent := &turnsSent{to: n, boot: n.boot, out: n.turns[:count:count]}
-	m := &api.QueueTurns{Epoch: q.epoch, Boot: n.boot, Wanted: u.wanted, Cancel: n.cancels}
+	m := &api.QueueTurns{Epoch: q.epoch, Boot: n.boot, Wanted: u.wanted, Cancel: n.cancels[:cancels:cancels]}
 	for _, o := range sent.out {
 		m.Turns = append(m.Turns, o.turn)
 	}
-	n.turns, n.cancels, n.sending, n.told = n.turns[count:], nil, true, true
+	n.turns, n.cancels, n.sending, n.told = n.turns[count:], n.cancels[cancels:], true, true
 	q.node.background.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), api.QueueTimeout)
 		defer cancel()
@@ -194,20 +204,24 @@ func (q *queueNodes) status(c context.Context, u *queue, account, task string) (
 type fate struct {
 	ended      bool
 	key        string
-	bytes      int64
+	bytes      int64 // of its record in the queue
 	node, boot string
 	turn       uint64
 }
 
 // decide finds out what has become of a task that a process had which does not have it any
 // more. If nothing is written of its end, it has ended so, and may begin again.
-func (n *nodeParts) decide(ctx context.Context, task string, at turnAt, out *engine.Outcome) (fate, error) {
+func (n *nodeParts) decide(ctx context.Context, p backlog.Place, task string, at turnAt, out *engine.Outcome) (fate, error) {
 	queue := n.records.Queue()
 	for {
 		t, revision, err := queue.At(ctx, task)
 		switch {
 		case errors.Is(err, persistence.ErrNotFound):
-			return fate{}, nil
+			_, bytes, err := queue.Lost(ctx, p.Account, task, p.Key(task))
+			if errors.Is(err, persistence.ErrNotFound) {
+				return fate{ended: true}, nil
+			}
+			return fate{bytes: bytes}, err
 		case err != nil:
 			return fate{}, err
 		case t.Queue == nil:
@@ -238,7 +252,10 @@ func (n *nodeParts) decideOver(ctx context.Context, t records.Task, revision uin
 	}
 	if wrote != nil {
 		out = wrote
-	} else if q != nil {
+	}
+	if t.Cancelled() {
+		out = outcome.Cancelled(out)
+	} else if wrote == nil && q != nil {
 		task, err := q.Parse()
 		if err != nil {
 			n.log.Error().Err(err).Str("task", t.ID).Msg("queued task not read")

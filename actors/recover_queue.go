@@ -57,7 +57,9 @@ func (n *nodeParts) recoverQueuedTask(ctx context.Context, t records.Task) error
 	now := time.Now()
 	if out == nil {
 		out = records.Interrupted()
-		if q != nil {
+		if t.Cancelled() {
+			out = outcome.Cancelled(out)
+		} else if q != nil {
 			task, err := q.Parse()
 			if err == nil {
 				if after, again := backlog.Again(task.Queue, t.Queue.Attempts, outcome.Code(out)); again {

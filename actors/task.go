@@ -32,6 +32,8 @@ type task struct {
 	from  *fromQueue // nil: it was not queued
 	again bool       // it is the queue's again
 
+	cancelled bool // its end is that, whatever it comes to
+
 	followed bool // a client follows its steps
 	lingers  bool // its end is on disk, see [task.linger]
 
@@ -96,6 +98,9 @@ func (t *task) Receive(ctx actor.Context) {
 		t.wake(ctx)
 	case *api.Executed:
 		t.onEnd(ctx, m)
+	case *cancelTask:
+		t.cancelled = true
+		ctx.Respond(&cancelTaskHeard{m.Task})
 	case *writeEndAgain:
 		t.writeEnd(ctx)
 	case *endStored:

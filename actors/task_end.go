@@ -12,6 +12,9 @@ import (
 
 // writeEnd writes down the end of the task.
 func (t *task) writeEnd(ctx actor.Context) {
+	if t.cancelled && !t.endBeingWritten {
+		t.out = outcome.Cancelled(t.out)
+	}
 	if t.from != nil && t.beginsAgain(ctx) {
 		return
 	}

@@ -51,6 +51,12 @@ func (ts *tasks) Receive(ctx actor.Context) {
 		if t := ts.live[m.Task]; t != nil {
 			ts.stopTask(ctx, m.Task, t)
 		}
+	case *cancelTask:
+		if t := ts.live[m.Task]; t != nil {
+			ctx.Forward(t.pid)
+		} else {
+			ctx.Respond(&cancelTaskHeard{m.Task})
+		}
 	case *flush:
 		ts.flushes = append(ts.flushes, flushWaiter{ctx.Sender(), m.Account})
 		ts.check(ctx)

@@ -13,7 +13,7 @@ import (
 // added, and asks for more keys of a lane when it runs out of them, see [Book.Wants].
 type Book struct {
 	accounts map[string]*account
-	running  map[string]Place // by task
+	running  map[string]taken // by task
 	waiting  int
 	turn     uint64
 	clock    *clock.Clock
@@ -41,7 +41,7 @@ type account struct {
 
 // NewBook makes an empty book, over a wall clock.
 func NewBook(c *clock.Clock) *Book {
-	return &Book{accounts: map[string]*account{}, running: map[string]Place{}, clock: c}
+	return &Book{accounts: map[string]*account{}, running: map[string]taken{}, clock: c}
 }
 
 func (b *Book) account(name string) *account {
@@ -244,7 +244,7 @@ func (b *Book) Next(now time.Time) (p Place, task string, ok bool) {
 			best.groups[p.Group]++
 		}
 	}
-	b.running[task] = p
+	b.running[task] = taken{p, it.bytes}
 	best.start(now)
 	return p, task, ok
 }
@@ -268,9 +268,15 @@ func (a *account) next1(at moment) (best *lane) {
 	return best
 }
 
-// Resume takes in a task that runs, and whose record is in the queue until its end.
-// [Book.Ended] and [Book.Removed] must follow.
-func (b *Book) Resume(p Place, task string) {
+// taken is a task that runs, with how many bytes it is counted when it waits again.
+type taken struct {
+	Place
+	bytes int64
+}
+
+// Resume takes in a task that runs, and whose record, of so many bytes, is in the queue until
+// its end. [Book.Ended] and [Book.Removed] must follow.
+func (b *Book) Resume(p Place, task string, bytes int64) {
 	a := b.account(p.Account)
 	l := a.lane(p.Lane, false)
 	l.whole = false
@@ -278,7 +284,7 @@ func (b *Book) Resume(p Place, task string) {
 		l.gone = map[string]bool{}
 	}
 	l.gone[p.Key(task)] = true
-	b.running[task] = p
+	b.running[task] = taken{p, bytes}
 	a.running++
 	if p.Group != "" {
 		a.groups[p.Group]++
@@ -303,17 +309,17 @@ func (b *Book) Ended(task string) {
 }
 
 // PutBack returns a task that was taken and has not begun to its place, until a time.
-func (b *Book) PutBack(task string, bytes int64, until clock.Due) {
+func (b *Book) PutBack(task string, until clock.Due) {
 	p, was := b.running[task]
 	if !was {
 		return
 	}
 	a := b.account(p.Account)
 	l := a.lane(p.Lane, true)
-	l.held = append(l.held, heldItem{item{key: p.Key(task), bytes: bytes}, until})
+	l.held = append(l.held, heldItem{item{key: p.Key(task), bytes: p.bytes}, until})
 	b.soonest = time.Time{}
 	slices.SortFunc(l.held, func(x, y heldItem) int { return compare(x.key, y.key) })
-	b.count(a, p, 1, bytes)
+	b.count(a, p.Place, 1, p.bytes)
 	b.Ended(task)
 }
 

@@ -225,7 +225,7 @@ func TestBookIsTheQueue(t *testing.T) {
 				if w, ok := pick(t, &m.running, "back"); ok {
 					m.disk[w.place.Key(w.task)] = true
 					w.until = m.now.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "until")) * time.Millisecond)
-					m.book.PutBack(w.task, 10, (*clock.Clock)(nil).Stored(w.until))
+					m.book.PutBack(w.task, (*clock.Clock)(nil).Stored(w.until))
 					m.waiting = append(m.waiting, w)
 				}
 			},

@@ -37,7 +37,7 @@ func TestOldest(t *testing.T) {
 	want("of the lowest priority", later, time.Second)
 	_, first, _ := b.Next(later)
 	var wall *clock.Clock
-	b.PutBack(first, 1, wall.Stored(later.Add(time.Hour)))
+	b.PutBack(first, wall.Stored(later.Add(time.Hour)))
 	want("one was put back", later, time.Second)
 	b.Pause("anna", wall.Stored(later.Add(time.Hour)), later)
 	want("an account has come to its limit", later, 3*time.Second)

@@ -67,6 +67,13 @@ func Failure(out *engine.Outcome) *engine.Failure {
 	return nil
 }
 
+// Cancelled is the outcome of a task that was cancelled, whatever it came to.
+func Cancelled(out *engine.Outcome) *engine.Outcome {
+	end := *out
+	end.End = engine.EndCancelled
+	return &end
+}
+
 // Polled is the status of a task with such an end in the answer to a poll, and in its own
 // record, which polls read.
 func Polled(end engine.End) api.TaskStatus {

@@ -94,6 +94,7 @@ type TaskQueue struct {
 	Turn     uint64        `json:"turn,omitempty"`   // of several nodes: in which it began
 	Code     engine.Code   `json:"code,omitempty"`   // of several nodes: how it has ended, as in the list
 	Batch    bool          `json:"batch,omitempty"`  // of several nodes: a batch is to hear of its end
+	Cancel   api.Cause     `json:"cancel,omitempty"` // of one that runs: why it is to end, see [Queue.Cancel]
 }
 
 // The lists of ended tasks begin so: of all, and of those that have not completed and

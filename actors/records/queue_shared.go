@@ -87,12 +87,12 @@ func (u Queue) unclaim(ctx context.Context, t Task) error {
 	case now.Node != t.Node || !now.claimedAs(t.Queue) || now.Status != api.TaskPending:
 		return nil
 	}
-	if t.Queue.Attempts <= 1 {
+	if t.Queue.Attempts <= 1 && now.Queue.Cancel == "" {
 		err = u.r.Store.Delete(ctx, TaskPrefix+t.ID, &revision, true)
 	} else {
 		waits := *t.Queue
 		waits.Attempts, waits.Waiting, waits.Boot = waits.Attempts-1, true, ""
-		waits.Turn = 0
+		waits.Turn, waits.Cancel = 0, now.Queue.Cancel
 		t.Queue = &waits
 		_, err = u.r.putTask(ctx, t, &revision, true)
 	}
@@ -108,12 +108,23 @@ func (t *Task) claimedAs(q *TaskQueue) bool {
 // queue: see [Queue.Finish]. Stored is called in between; nil: nothing is. Found is the end that another node has written first. A
 // conflict says that the task is no longer the caller's.
 func (u Queue) EndOver(ctx context.Context, t Task, over uint64, q *Queued, out *engine.Outcome, code engine.Code, listed uint64, stored func()) (found *api.Polled, err error) {
+	given := t
 	ended := *t.Queue
 	ended.Waiting, ended.Listed, ended.Code = false, fmt.Sprintf("%014x/%s", listed, t.ID), code
 	ended.Batch = q != nil && q.Batch != nil
 	t.Queue = &ended
-	if found, err = u.endedBefore(ctx, t.ID, over); found != nil || err != nil {
+	now, at, found, err := u.endedBefore(ctx, &given, over)
+	if found != nil || err != nil {
 		return found, err
+	}
+	was := out
+	if now.Cancelled() && out.End != engine.EndCancelled {
+		out = outcome.Cancelled(out)
+		t.Status, t.Lost = outcome.Polled(out.End), false
+		ended.Code, stored = outcome.Code(out), nil // the caller hears of this end first
+	}
+	if now.Cancelled() {
+		ended.Cancel = now.Queue.Cancel
 	}
 	b, err := json.Marshal(out)
 	if err == nil {
@@ -122,11 +133,14 @@ func (u Queue) EndOver(ctx context.Context, t Task, over uint64, q *Queued, out 
 	if err != nil {
 		return nil, fmt.Errorf("write the end of %s: %w", t.ID, err)
 	}
-	if _, err = u.r.putTask(ctx, t, &over, true); errors.Is(err, persistence.ErrConflict) {
-		if found, err = u.endedBefore(ctx, t.ID, over); found == nil && err == nil {
-			err = persistence.ErrConflict
+	if _, err = u.r.putTask(ctx, t, &at, true); errors.Is(err, persistence.ErrConflict) {
+		switch now, _, found, err := u.endedBefore(ctx, &given, over); {
+		case found != nil || err != nil:
+			return found, err
+		case now.Cancelled() && ended.Cancel == "": // it was cancelled since
+			return u.EndOver(ctx, given, over, q, was, code, listed, stored)
 		}
-		return found, err
+		return nil, persistence.ErrConflict
 	}
 	if err != nil {
 		return nil, err
@@ -134,28 +148,36 @@ func (u Queue) EndOver(ctx context.Context, t Task, over uint64, q *Queued, out 
 	if stored != nil {
 		stored()
 	}
-	return nil, u.Finish(ctx, t, q)
+	if err := u.Finish(ctx, t, q); err != nil || out == was {
+		return nil, err
+	}
+	return &api.Polled{Status: t.Status, Executed: t.Executed(out)}, nil
 }
 
-// endedBefore finds the end of a task whose record is not of the given revision.
-func (u Queue) endedBefore(ctx context.Context, id string, over uint64) (*api.Polled, error) {
-	now, revision, err := u.r.taskAt(ctx, id)
+// endedBefore finds the end of a task whose record is not of the given revision. Else it
+// returns the record, and the revision over which its end may be written: a cancellation has
+// made another one of it.
+func (u Queue) endedBefore(ctx context.Context, t *Task, over uint64) (now Task, at uint64, found *api.Polled, err error) {
+	now, revision, err := u.r.taskAt(ctx, t.ID)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound) && over == 0:
-		return nil, nil
+		return now, 0, nil, nil
 	case errors.Is(err, persistence.ErrNotFound): // its account was removed, or it was given back
-		return nil, persistence.ErrConflict
+		return now, 0, nil, persistence.ErrConflict
 	case err != nil:
-		return nil, err
+		return now, 0, nil, err
 	case revision == over || now.Resealed == over && over != 0:
-		return nil, nil
+		return now, over, nil, nil
+	case now.runsQueued() && now.Queue.Cancel != "" && now.Node == t.Node && now.claimedAs(t.Queue):
+		return now, revision, nil, nil
 	case now.Status == api.TaskPending:
-		return nil, persistence.ErrConflict
+		return now, 0, nil, persistence.ErrConflict
 	}
 	if err := u.Finish(ctx, now, nil); err != nil {
-		return nil, err
+		return now, 0, nil, err
 	}
-	return u.r.ended(ctx, now)
+	found, err = u.r.ended(ctx, now)
+	return now, 0, found, err
 }
 
 // Finish does what follows the end of a task: it lists the task, writes its notices, and
