@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,41 +54,6 @@ func (to *testCluster) ordered(without ...*testNode) (at *testNode) {
 func (to *testCluster) other(than ...*testNode) *testNode {
 	i := slices.IndexFunc(to.nodes, func(h *testNode) bool { return !slices.Contains(than, h) })
 	return to.nodes[i]
-}
-
-func (to *testCluster) enqueue(h *testNode, a api.Account, options string) string {
-	to.t.Helper()
-	m := to.queued(a, options)
-	m.Idempotency = api.Idempotency{Key: fmt.Sprintf("queued-%d", queuedKeys.Add(1)), Digest: []byte(options)}
-	var x *api.Started
-	to.until("a task is queued", func() (done bool) { // a node may be out of reach for a moment: then it is not known whether it is
-		var err error
-		if x, err = h.Router.Start(context.Background(), m, nil); err != nil {
-			to.t.Fatalf("at %s: %v", h.name, err)
-		}
-		return x.Refusal == nil || x.Refusal.Code != engine.CodeNoQuorum
-	})
-	if x.Refusal != nil || x.Queued == nil {
-		to.t.Fatalf("at %s: %+v", h.name, x.Refusal)
-	}
-	return x.TaskID
-}
-
-var queuedKeys atomic.Uint64
-
-func (to *testCluster) queued(a api.Account, options string) *api.Execute {
-	to.t.Helper()
-	body := fmt.Sprintf(`{"actions":[{"wait":1}],"timeout":60000,"queue":%s}`, options)
-	return &api.Execute{Account: a, Task: parse(to.t, body), Asked: time.Now()}
-}
-
-func (to *testCluster) tryQueue(h *testNode, a api.Account, options string) *api.Started {
-	to.t.Helper()
-	x, err := h.Router.Start(context.Background(), to.queued(a, options), nil)
-	if err != nil {
-		to.t.Fatalf("at %s: %v", h.name, err)
-	}
-	return x
 }
 
 func (to *testCluster) poll(h *testNode, a api.Account, id string, wait time.Duration) *api.Polled {

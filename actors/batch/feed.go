@@ -168,25 +168,6 @@ func (m *Batches) next(s *state) (did bool, err error) {
 	return false, nil
 }
 
-// dropParts removes the records of parts whose items have all ended.
-func (m *Batches) dropParts(s *state) error {
-	for {
-		m.mu.Lock()
-		if len(s.over) == 0 {
-			m.mu.Unlock()
-			return nil
-		}
-		number := s.over[0]
-		m.mu.Unlock()
-		if err := m.cfg.Records.Batches().DeletePart(m.ctx, s.id, number); err != nil {
-			return err
-		}
-		m.mu.Lock()
-		s.over = slices.DeleteFunc(s.over, func(n int) bool { return n == number })
-		m.mu.Unlock()
-	}
-}
-
 // follow finds out whether the plan that the account has now lets the batch go on. What it
 // has in the queue under another plan comes back from there: see [Batches.Holds].
 func (m *Batches) follow(s *state) error {

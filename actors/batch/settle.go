@@ -2,6 +2,7 @@ package batch
 
 import (
 	"errors"
+	"slices"
 
 	"troupe/actors/api"
 	"troupe/actors/records"
@@ -71,5 +72,24 @@ func (m *Batches) reload(s *state) {
 		if now.b.State != api.BatchReceiving {
 			m.feed(now)
 		}
+	}
+}
+
+// dropParts removes the records of parts whose items have all ended.
+func (m *Batches) dropParts(s *state) error {
+	for {
+		m.mu.Lock()
+		if len(s.over) == 0 {
+			m.mu.Unlock()
+			return nil
+		}
+		number := s.over[0]
+		m.mu.Unlock()
+		if err := m.cfg.Records.Batches().DeletePart(m.ctx, s.id, number); err != nil {
+			return err
+		}
+		m.mu.Lock()
+		s.over = slices.DeleteFunc(s.over, func(n int) bool { return n == number })
+		m.mu.Unlock()
 	}
 }
