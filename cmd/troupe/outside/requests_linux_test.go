@@ -1,13 +1,17 @@
 package outside_test
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,13 +21,23 @@ import (
 
 // room is a budget of docs/security.md.
 type room struct {
-	part              float64 // of the memory for requests
-	live, peak        float64 // times the part
-	fixed, connection int64   // bytes of both beside it, and for each connection
-	processor         time.Duration
-	disk              int64 // bytes for each request
-	files             int   // descriptors for each connection
+	part                         float64 // of the memory for requests
+	times                        float64 // how often each of its bytes is in memory
+	parsing, besides, connection int64   // bytes beside it
+	processor                    time.Duration
+	disk                         int64 // bytes for each request
+	files                        int   // descriptors for each connection
 }
+
+// live is how much of the service's memory a collection may leave, with so much memory for
+// requests and so many connections.
+func (r room) live(memory int64, conns int) int64 {
+	return int64(float64(memory)*r.part*r.times) + r.parsing + r.besides + int64(conns)*r.connection
+}
+
+// highest is how much there may be: a collection begins when memory has doubled, and the
+// process gives back all but a tenth of what it has not used for a while.
+func (r room) highest(memory int64, conns int) int64 { return r.live(memory, conns) * 22 / 10 }
 
 // rooms reads the budgets out of the document.
 func rooms(t *testing.T) map[string]room {
@@ -58,7 +72,7 @@ func rooms(t *testing.T) map[string]room {
 		if len(c) != 12 || !strings.HasPrefix(strings.TrimSpace(c[1]), "`") {
 			continue
 		}
-		all[strings.Trim(c[1], " `")] = room{part: number(c[3]), live: number(c[4]), peak: number(c[5]), fixed: int64(number(c[6]) * (1 << 20)), connection: int64(number(c[7]) * (1 << 10)),
+		all[strings.Trim(c[1], " `")] = room{part: number(c[3]), times: number(c[4]), parsing: int64(number(c[5]) * (1 << 20)), besides: int64(number(c[6]) * (1 << 20)), connection: int64(number(c[7]) * (1 << 10)),
 			processor: time.Duration(number(c[8]) * float64(time.Millisecond)), disk: int64(number(c[9]) * (1 << 10)), files: int(number(c[10]))}
 	}
 	if len(all) < 3 {
@@ -76,10 +90,9 @@ func (k *besieged) over(r room, n int, x toll) (faults []string, share float64) 
 			faults = append(faults, fmt.Sprintf("%s: %s, and the budget is %s", what, show(is), show(most)))
 		}
 	}
-	part := float64(int64(k.memory)<<20) * r.part
-	beside := r.fixed + int64(n)*r.connection
-	look("live memory", x.live-k.rest.live, int64(part*r.live)+beside, mib)
-	look("highest memory", x.peak-k.rest.peak, int64(part*r.peak)+beside, mib)
+	memory := int64(k.memory) << 20
+	look("live memory", x.live-k.rest.live, r.live(memory, n), mib)
+	look("highest memory", x.peak-k.rest.peak, r.highest(memory, n), mib)
 	look("processor for a request", int64(x.processor), int64(r.processor), func(n int64) string { return time.Duration(n).String() })
 	look("descriptors", int64(x.files-k.rest.files), int64(n*r.files+24), func(n int64) string { return strconv.FormatInt(n, 10) })
 	return faults, share
@@ -100,23 +113,38 @@ func module(t *testing.T) string {
 // docs/security.md: answered, not read, and dripping. Somebody else notices nothing, and
 // nothing of it stays.
 //
-// All of them take ten minutes: make test-all tries every tenth.
+// The service has the least memory for requests that it takes. make test tries every tenth
+// row.
 //
 // Promise: The largest requests and answers of each route and tool keep to its budget, also
 // many at once that nobody reads (docs/security.md#memory-of-requests).
 func TestRequestsKeepTheirBudgets(t *testing.T) {
-	need.All(t)
-	k := besiege(t, 320, 128)
+	weighed(t)
+	t.Parallel()
+	k := besiege(t, leastMemory, 128)
 	rows := k.rows()
-	k.everyRouteHasARow(rows)
+	for _, fault := range faultsOfRows(rows, k.operations, k.tools) {
+		t.Error(fault)
+	}
 	var tried []largest
 	for i, r := range rows {
-		if (i%10 == 0 || !need.AllAsked()) && regexp.MustCompile(*onlyRow).MatchString(r.of) {
+		if need.Nth(i, 10) && regexp.MustCompile(*onlyRow).MatchString(r.of) {
 			tried = append(tried, r)
 		}
 	}
 	k.hold(tried)
 }
+
+// weighed skips a test of what a program takes where the program looks for races.
+func weighed(t *testing.T) {
+	t.Helper()
+	if need.Race {
+		t.Skip("with the race detector a program takes several times as much memory")
+	}
+}
+
+// leastMemory is the least that --request-memory takes, in MiB.
+const leastMemory = 320
 
 // TestRequestsKeepTheirBudgetsAtTheUsualLimit: the same of one row of each kind, with the
 // memory that requests have by default and four times as many connections.
@@ -124,41 +152,160 @@ func TestRequestsKeepTheirBudgetsAtTheUsualLimit(t *testing.T) {
 	if !need.Named() || need.AllAsked() {
 		t.Skip("it takes long: -run runs it")
 	}
+	weighed(t)
 	k := besiege(t, 512, 512)
-	usual := []string{"docs", "getFile", "validate", "execute (large answers)", "getResult", "mcp validate", "pauseSchedule", "putFlow"}
-	rows := slices.DeleteFunc(k.rows(), func(r largest) bool { return !slices.Contains(usual, r.of) })
-	if len(rows) != len(usual) {
-		t.Fatalf("of %v there are %d rows", usual, len(rows))
-	}
-	k.hold(rows)
+	k.hold(k.named("docs", "getFile", "validate", "execute (large answers)", "getResult", "mcp validate", "pauseSchedule", "putFlow"))
 }
 
-// everyRouteHasARow compares the table with what the service has.
-func (k *besieged) everyRouteHasARow(rows []largest) {
+// TestPeaksFollowTheLimit: what requests take is bounded by the memory for them. The same rows
+// keep the budgets of a third and of all of it, and each is filled up by bodies that do not end.
+func TestPeaksFollowTheLimit(t *testing.T) {
+	need.All(t)
+	weighed(t)
+	t.Parallel()
+	k := besiege(t, leastMemory, 256)
+	rows := k.named("validate", "execute (a repeated key)", "getResult", "getProfile", "putFlow")
+	k.prepare(rows)
+	k.stop()
+	all := rooms(t)
+	for _, memory := range []int{leastMemory, 3 * leastMemory} {
+		t.Run(strconv.Itoa(memory), func(t *testing.T) {
+			t.Parallel()
+			k := k.copied(t, memory)
+			k.fillsUp()
+			k.start()
+			k.holdEach(rows, all)
+		})
+	}
+}
+
+// fillsUp sends bodies of 1 MiB that do not end, more than an account has room for. They have
+// what it may have, and little more: no other limit bounds them.
+func (k *besieged) fillsUp() {
 	k.t.Helper()
+	body := []byte(task("", largestTask))
+	request := raw("POST", "/v1/validate", k.addr, []string{"Content-Type: application/json", "Authorization: Bearer " + k.eve}, body)
+	var sending sync.WaitGroup
+	for range k.conns {
+		c, err := net.Dial("tcp", k.addr)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		defer c.Close()
+		sending.Go(func() { _, _ = c.Write(request[:len(request)-1]) }) // what is refused is closed before all of it was sent
+	}
+	sending.Wait()
+	share := int64(k.memory) << 20 / 4
+	least, most := share*6/10, share*13/10+40<<20
+	live := int64(0)
+	wait.Until(k.t, fmt.Sprintf("bodies have %d to %d MiB where an account may have %d", least>>20, most>>20, share>>20), func() bool {
+		k.collect()
+		live = k.live() - k.rest.live
+		return live >= least && live <= most
+	})
+	k.t.Logf("%d bodies of 1 MiB that do not end have %d MiB of %d", k.conns, live>>20, share>>20)
+}
+
+// named are rows by their names.
+func (k *besieged) named(names ...string) []largest {
+	k.t.Helper()
+	rows := slices.DeleteFunc(k.rows(), func(r largest) bool { return !slices.Contains(names, r.of) })
+	if len(rows) != len(names) {
+		k.t.Fatalf("of %v there are %d rows", names, len(rows))
+	}
+	return rows
+}
+
+// faultsOfRows compares the table with the routes and tools that the service has.
+func faultsOfRows(rows []largest, operations map[string]string, tools []string) (faults []string) {
 	names := map[string]bool{}
 	for _, r := range rows {
 		of, _, _ := strings.Cut(r.of, " (")
 		names[of] = true
-		if k.operations[of] == "" && !slices.Contains(k.tools, of) {
-			k.t.Errorf("the table has a row of %q, which the service does not have: remove it", of)
+		if operations[of] == "" && !slices.Contains(tools, of) {
+			faults = append(faults, fmt.Sprintf("the table has a row of %q, which the service does not have: remove it", of))
 		}
 	}
-	for id, path := range k.operations {
+	const add = "add one to requests_rows_linux_test.go, with its largest request, what has its largest answer, and the budget of docs/security.md that bounds it"
+	for id, path := range operations {
 		if !names[id] {
-			k.t.Errorf("%s (%s) has no row in the table: add one to requests_rows_test.go, with its largest request, what has its largest answer, and the budget of docs/security.md that bounds it", path, id)
+			faults = append(faults, fmt.Sprintf("%s (%s) has no row in the table: %s", path, id, add))
 		}
 	}
-	for _, tool := range k.tools {
+	for _, tool := range tools {
 		if !names[tool] {
-			k.t.Errorf("the tool %q has no row in the table: add one to requests_rows_test.go, as for a route", tool)
+			faults = append(faults, fmt.Sprintf("the tool %q has no row in the table: %s", tool, add))
 		}
+	}
+	slices.Sort(faults)
+	return faults
+}
+
+// TestEachRouteNeedsARow: a route or a tool without a row is found, and so is a row of what
+// the service does not have.
+func TestEachRouteNeedsARow(t *testing.T) {
+	rows := (&besieged{}).rows()
+	operations, tools := map[string]string{}, []string(nil)
+	for _, r := range rows { // what the service would have
+		if of, _, _ := strings.Cut(r.of, " ("); !strings.HasPrefix(of, "mcp ") {
+			operations[of] = "GET /" + of
+		} else if !slices.Contains(tools, of) {
+			tools = append(tools, of)
+		}
+	}
+	if faults := faultsOfRows(rows, operations, tools); len(faults) > 0 {
+		t.Fatalf("rows of all that there is have the faults %q", faults)
+	}
+	without := func(of string) []largest {
+		return slices.DeleteFunc(slices.Clone(rows), func(r largest) bool { return r.of == of || strings.HasPrefix(r.of, of+" (") })
+	}
+	more := maps.Clone(operations)
+	more["newRoute"] = "POST /v1/new"
+	for _, of := range slices.Sorted(maps.Keys(operations)) {
+		want(t, of, faultsOfRows(without(of), operations, tools), of)
+	}
+	for _, of := range tools {
+		want(t, of, faultsOfRows(without(of), operations, tools), fmt.Sprintf("%q", of))
+	}
+	want(t, "a new route", faultsOfRows(rows, more, tools), "POST /v1/new (newRoute) has no row")
+	want(t, "a new tool", faultsOfRows(rows, operations, append(slices.Clone(tools), "mcp new")), `the tool "mcp new" has no row`)
+	want(t, "a new thing that a tool does", faultsOfRows(rows, operations, append(slices.Clone(tools), "mcp flow drop")), `the tool "mcp flow drop" has no row`)
+	want(t, "a row of nothing", faultsOfRows(append(slices.Clone(rows), largest{of: "gone (large)"}), operations, tools), `a row of "gone"`)
+}
+
+// want looks for one fault.
+func want(t *testing.T, what string, faults []string, part string) {
+	t.Helper()
+	if len(faults) != 1 || !strings.Contains(faults[0], part) {
+		t.Errorf("%s: the faults are %q, want one with %q", what, faults, part)
 	}
 }
 
-// hold prepares what the rows need, and tries them.
+// hold prepares what the rows need, and tries them: half of them each with a service of its
+// own, for most of the time they wait.
 func (k *besieged) hold(rows []largest) {
 	all := rooms(k.t)
+	k.prepare(rows)
+	k.stop()
+	if len(rows) < 20 {
+		k.start() // so that nothing of the preparations is in its memory
+		k.holdEach(rows, all)
+		return
+	}
+	var halves [2][]largest
+	for i, r := range rows {
+		halves[i%2] = append(halves[i%2], r)
+	}
+	for i, half := range halves {
+		k.t.Run(strconv.Itoa(i+1), func(t *testing.T) {
+			t.Parallel()
+			k.copied(t, k.memory).holdEach(half, all)
+		})
+	}
+}
+
+// prepare makes what rows need.
+func (k *besieged) prepare(rows []largest) {
 	for _, r := range rows {
 		if r.prepare != nil {
 			began := time.Now()
@@ -167,12 +314,14 @@ func (k *besieged) hold(rows []largest) {
 			}
 		}
 	}
-	k.start() // so that nothing of the preparations is in its memory
+}
+
+// holdEach tries rows one behind the other.
+func (k *besieged) holdEach(rows []largest, all map[string]room) {
 	for _, r := range rows {
 		budget, ok := all[r.room]
 		if !ok {
-			k.t.Errorf("%s is bounded by %q, which docs/security.md does not have", r.of, r.room)
-			continue
+			k.t.Fatalf("%s is bounded by %q, which docs/security.md does not have", r.of, r.room)
 		}
 		began := time.Now()
 		faults, share := k.try(r, budget)
@@ -193,6 +342,10 @@ func (k *besieged) hold(rows []largest) {
 		}
 	}
 }
+
+// commandsAtOnce are the operator commands that change something and are done at once. More
+// are refused, which is not what is to be weighed.
+const commandsAtOnce = 600
 
 // steps is by how much the files of the store grow at once.
 const steps = 40 << 20
@@ -222,17 +375,20 @@ func (k *besieged) try(r largest, budget room) (faults []string, share float64) 
 		}
 	}
 	n := k.conns
-	if r.most > 0 {
-		n = min(n, r.most)
+	if r.command {
+		if k.commands+2*n > commandsAtOnce { // dripping ones do not arrive
+			k.start()
+		}
+		k.commands += 2 * n
 	}
 	written := raw(method, path, k.addr, append(headers, r.headers...), body)
 	if r.end != nil {
 		defer r.end(k)
 	}
 	k.rest.live, k.rest.peak = min(k.rest.live, k.live()), min(k.rest.peak, k.resident()) // the store gives back what its start took
-	firstDisk, sent := k.disk(), 0
-	for _, how := range []way{taken, unread, dripping} {
-		x, said := k.send(n, how, r.endless, written)
+	firstDisk, sent, want := k.disk(), 0, cmp.Or(r.want, 200)
+	for _, how := range []way{taken, notRead, dripping} {
+		x, said := k.send(n, how, r.endless, want, written)
 		sent += n
 		if *showWeights {
 			k.t.Logf("\t%-9s live +%.1f MiB, highest +%.1f MiB, %v for a request, %d descriptors, %v", how, float64(x.live-k.rest.live)/(1<<20), float64(x.peak-k.rest.peak)/(1<<20), x.processor.Round(10*time.Microsecond), x.files-k.rest.files, said)
@@ -242,10 +398,6 @@ func (k *besieged) try(r largest, budget room) (faults []string, share float64) 
 			faults = append(faults, string(how)+": "+f)
 		}
 		share = max(share, part)
-		want := r.want
-		if want == 0 {
-			want = 200
-		}
 		if how == taken && said[want] == 0 && r.excess == "" {
 			k.t.Errorf("%s: none of %d requests was answered with %d: %v, %v", r.of, n, want, said, k.said)
 		}

@@ -25,7 +25,7 @@ type largest struct {
 	kind    string                 // of the body; empty: JSON
 	body    func(*besieged) string
 	headers []string
-	most    int             // at once, where more would change the service or fill the machine too much for the others; 0: as many as there are connections
+	command bool            // an operator command that changes something
 	want    int             // the status that some are answered with; 0: 200
 	endless bool            // the answer has no end
 	after   func(*besieged) // puts the service right again behind each way
@@ -44,11 +44,10 @@ const (
 // rows are all rows, those that take least first: what one leaves to the system is not taken
 // for what the next one has.
 func (k *besieged) rows() []largest {
-	const most = 10 // commands that change something are counted over all operators
 	order := func(id, body string) largest {
 		return largest{of: id, room: anAccount, as: "operator", body: says(body, largestJSON)}
 	}
-	change := func(id, body string) largest { r := order(id, body); r.most = most; return r }
+	change := func(id, body string) largest { r := order(id, body); r.command = true; return r }
 	resume := func(k *besieged) { k.ask("POST", "/v1/operator/resume", k.op, "{}", nil) }
 	drain := change("drainService", "{}")
 	drain.after = resume
@@ -102,11 +101,11 @@ func (k *besieged) rows() []largest {
 		}},
 		{of: "execute", room: anAccount, body: func(*besieged) string { return task(`,"queueTimeout":120000`, largestTask) }},
 		{of: "execute (large answers)", room: anAccount, body: says(repeated, largestTask)},
-		{of: "execute (a repeated key)", most: 32, room: anAccount, prepare: func(k *besieged) { k.key() }, headers: []string{"Idempotency-Key: once"}, body: says(repeated, 0)},
+		{of: "execute (a repeated key)", room: anAccount, prepare: func(k *besieged) { k.key() }, headers: []string{"Idempotency-Key: once"}, body: says(repeated, 0)},
 		{of: "executeAlias", room: anAccount, body: func(*besieged) string { return task(`,"queueTimeout":120000`, largestTask) }},
 		{of: "getResult", room: anAccount, prepare: func(k *besieged) { k.result() }, path: func(k *besieged) string { return "/v1/get-result?taskId=" + k.result() }},
-		{of: "getResult (waiting)", most: 32, room: anAccount, prepare: func(k *besieged) { k.result() }, path: func(k *besieged) string { return "/v1/get-result?wait=60000&taskId=" + k.result() }},
-		{of: "followTask", most: 32, room: anAccount, prepare: func(k *besieged) { k.result() }, path: func(k *besieged) string { return "/v1/tasks/" + k.result() + "/events" }, endless: true},
+		{of: "getResult (waiting)", room: anAccount, prepare: func(k *besieged) { k.result() }, path: func(k *besieged) string { return "/v1/get-result?wait=60000&taskId=" + k.result() }},
+		{of: "followTask", room: anAccount, prepare: func(k *besieged) { k.result() }, path: func(k *besieged) string { return "/v1/tasks/" + k.result() + "/events" }, endless: true},
 		{of: "followAccount", room: anAccount, path: func(k *besieged) string { k.recent(); return "/v1/events" }, endless: true},
 		{of: "listTasks", room: anAccount, path: func(k *besieged) string { k.recent(); return "/v1/tasks?limit=100" }},
 		{of: "listTasks (failed)", room: anAccount, path: at("/v1/tasks?status=dead&limit=100")},
@@ -114,9 +113,9 @@ func (k *besieged) rows() []largest {
 		{of: "listBatches", room: anAccount, prepare: batch, path: at("/v1/batches?limit=100")},
 		{of: "getBatch", room: anAccount, prepare: batch, path: func(k *besieged) string { return "/v1/batches/" + k.batch() }},
 		{of: "getBatch (waiting)", room: anAccount, prepare: batch, path: func(k *besieged) string { return "/v1/batches/" + k.batch() + "?wait=60000" }},
-		{of: "batchResults", most: 32, room: anAccount, prepare: batch, path: func(k *besieged) string { return "/v1/batches/" + k.batch() + "/results" }},
-		{of: "batchFailed", most: 32, room: anAccount, prepare: func(k *besieged) { k.failed() }, path: func(k *besieged) string { return "/v1/batches/" + k.failed() + "/failed" }},
-		{of: "batchDropped", most: 32, room: anAccount, prepare: func(k *besieged) { k.dropped() }, path: func(k *besieged) string { return "/v1/batches/" + k.dropped() + "/dropped" }},
+		{of: "batchResults", room: anAccount, prepare: batch, path: func(k *besieged) string { return "/v1/batches/" + k.batch() + "/results" }},
+		{of: "batchFailed", room: anAccount, prepare: func(k *besieged) { k.failed() }, path: func(k *besieged) string { return "/v1/batches/" + k.failed() + "/failed" }},
+		{of: "batchDropped", room: anAccount, prepare: func(k *besieged) { k.dropped() }, path: func(k *besieged) string { return "/v1/batches/" + k.dropped() + "/dropped" }},
 		{of: "listEndpoints", room: anAccount, prepare: func(k *besieged) { k.endpoint() }},
 		{of: "listNotices", room: anAccount, prepare: func(k *besieged) { k.notice() }, path: at("/v1/notices?status=waiting&limit=100")},
 		{of: "getNotice", room: anAccount, prepare: func(k *besieged) { k.notice() }, path: func(k *besieged) string { return "/v1/notices/" + k.notice() }},
@@ -130,12 +129,12 @@ func (k *besieged) rows() []largest {
 		{of: "resumeSchedule", room: anAccount, prepare: (*besieged).schedules, path: at("/v1/schedules/large-2/resume"), body: says("{}", largestJSON)},
 		{of: "listLinks", room: anAccount},
 		{of: "mcp", room: anAccount, body: says(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, largestTask)},
-		{of: "mcp run", most: 24, room: anAccount, body: func(*besieged) string {
+		{of: "mcp run", room: anAccount, body: func(*besieged) string {
 			return tool("run", `{"actions":[{"set":{"n":`+numbers(largestTask)+`}}]}`)(nil)
 		}},
-		{of: "mcp look", most: 32, room: anAccount, prepare: func(k *besieged) { k.result() }, body: func(k *besieged) string { return tool("look", `{"task":"`+k.result()+`","maxTokens":200000}`)(nil) }},
+		{of: "mcp look", room: anAccount, prepare: func(k *besieged) { k.result() }, body: func(k *besieged) string { return tool("look", `{"task":"`+k.result()+`","maxTokens":200000}`)(nil) }},
 		{of: "mcp actions", room: anAccount, body: tool("actions", `{"names":["click","fill","open","config","extract","if","loop","find","wait","upload"]}`)},
-		{of: "mcp validate", most: 24, room: anAccount, body: func(*besieged) string {
+		{of: "mcp validate", room: anAccount, body: func(*besieged) string {
 			return tool("validate", `{"actions":[{"set":{"n":`+numbers(largestTask)+`}}]}`)(nil)
 		}},
 		{of: "mcp session open", room: anAccount, body: tool("session", `{"do":"open"}`), after: (*besieged).closeSessions},
@@ -144,7 +143,7 @@ func (k *besieged) rows() []largest {
 		{of: "mcp session cancel", room: anAccount, body: tool("session", `{"do":"cancel","id":"none"}`)},
 		{of: "mcp flow save", room: anAccount, body: tool("flow", `{"do":"save","session":"none","name":"none"}`)},
 		{of: "mcp flow list", room: anAccount, prepare: (*besieged).flows, body: says(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"flow","arguments":{"do":"list"}}}`, largestJSON)},
-		{of: "mcp flow run", most: 24, room: anAccount, prepare: (*besieged).flows, body: tool("flow", `{"do":"run","name":"large-0"}`)},
+		{of: "mcp flow run", room: anAccount, prepare: (*besieged).flows, body: tool("flow", `{"do":"run","name":"large-0"}`)},
 
 		// what an account has kept
 		{of: "issueLink", room: ofWrites, end: (*besieged).closeSessions, path: at("/v1/links"), body: func(k *besieged) string {

@@ -23,7 +23,7 @@ type way string
 
 const (
 	taken    way = "taken"    // they send, and read all
-	unread   way = "unread"   // they send, and read nothing
+	notRead  way = "unread"   // they send, and read nothing
 	dripping way = "dripping" // they send all but the end, and of that a byte now and then
 )
 
@@ -31,9 +31,10 @@ const (
 const longest = 2500 * time.Millisecond
 
 // send sends so many requests at once, and holds them until the service takes no more for
-// them. Then it weighs the service while they are held. What is said is how often which
-// status came; 0 is for those that had no answer yet.
-func (k *besieged) send(n int, how way, endless bool, raw []byte) (x toll, said map[int]int) {
+// them. Then it weighs the service while they are held. Where answers are taken, one of them
+// at least is waited for, whose status is want. What is said is how often which status came;
+// 0 is for those that had no answer yet.
+func (k *besieged) send(n int, how way, endless bool, want int, raw []byte) (x toll, said map[int]int) {
 	k.t.Helper()
 	said, k.said = map[int]int{}, map[int]string{}
 	var mu sync.Mutex
@@ -77,7 +78,7 @@ func (k *besieged) send(n int, how way, endless bool, raw []byte) (x toll, said 
 				defer close(sent)
 				_, _ = c.Write(raw)
 			}()
-			if how == unread {
+			if how == notRead {
 				<-sent
 				return
 			}
@@ -105,7 +106,16 @@ func (k *besieged) send(n int, how way, endless bool, raw []byte) (x toll, said 
 	const most = 1 << 30 // the machine is there for other tests, too
 	fatal := false
 	settled := time.Now()
-	for end := settled.Add(longest); time.Now().Before(end) && time.Since(settled) < 150*time.Millisecond; time.Sleep(2 * time.Millisecond) {
+	answered := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		all := 0
+		for _, times := range said {
+			all += times
+		}
+		return how != taken || said[want] > 0 || all == n
+	}
+	for end, patient := settled.Add(longest), settled.Add(hang); (time.Now().Before(end) && time.Since(settled) < 150*time.Millisecond) || !answered() && time.Now().Before(patient); time.Sleep(2 * time.Millisecond) {
 		now := k.resident()
 		if now > x.peak+(256<<10) || how == taken && !endless && done.Load() < int64(n) {
 			settled = time.Now()
@@ -127,13 +137,13 @@ func (k *besieged) send(n int, how way, endless bool, raw []byte) (x toll, said 
 		x.processor /= time.Duration(n)
 	}
 	if !fatal {
-		k.collect()
+		k.othersNoticeNothing()
 		x.live = k.left()
 	}
 	x.peak = max(x.peak, k.resident())
 	close(over)
 	for _, c := range conns {
-		if how == unread { // how each answer begins is there to be read
+		if how == notRead { // how each answer begins is there to be read
 			_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
 			line := make([]byte, 12)
 			status := 0

@@ -2,17 +2,20 @@ package outside_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -26,6 +29,7 @@ type besieged struct {
 	memory       int // MiB for requests: --request-memory
 	conns        int // how many requests are sent at once
 	c            *child
+	private      *http.Client // to the private socket
 	base, addr   string
 	metrics      string
 	eve, op, ada string // tokens: of who sends the requests, of the operator, of somebody else
@@ -35,6 +39,7 @@ type besieged struct {
 	operations   map[string]string // method and path by identifier
 	tools        []string          // of models, with what they do
 	said         map[int]string    // how the last answer with a status began
+	commands     int               // operator commands that it was sent since it began
 }
 
 // toll is what requests take of the service.
@@ -46,8 +51,7 @@ type toll struct {
 
 // besiege makes an account of each kind, and starts the service.
 func besiege(t *testing.T, memory, conns int) *besieged {
-	k := &besieged{t: t, data: filepath.Join(shortFolder(t), "data"), memory: memory, conns: conns, made: map[string]string{}, operations: map[string]string{},
-		neighbour: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}}
+	k := &besieged{t: t, data: filepath.Join(shortFolder(t), "data"), memory: memory, conns: conns, made: map[string]string{}, operations: map[string]string{}}
 	if code, _, errs := play(t, "", "account", "create", "op", "--plan=pro", "--operator", "--data="+k.data); code != 0 {
 		t.Fatalf("account create: %d %s", code, errs)
 	}
@@ -61,29 +65,60 @@ func besiege(t *testing.T, memory, conns int) *besieged {
 	if code, _, errs := play(t, "correct horse battery", "secret", "set", "staple", "--account=eve", "--origin=https://a.test", "--data="+k.data); code != 0 {
 		t.Fatalf("secret set: %d %s", code, errs)
 	}
-	t.Cleanup(k.neighbour.CloseIdleConnections)
-	k.start()
+	k.begin()
 	k.learn()
 	return k
+}
+
+// begin makes its clients, and starts it.
+func (k *besieged) begin() {
+	k.t.Helper()
+	k.neighbour = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
+	k.private = &http.Client{Timeout: hang, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socketIn(k.data))
+	}}}
+	k.t.Cleanup(k.neighbour.CloseIdleConnections)
+	k.start()
+}
+
+// stop ends the service.
+func (k *besieged) stop() {
+	k.t.Helper()
+	k.neighbour.CloseIdleConnections()
+	_ = k.c.Process.Signal(syscall.SIGTERM)
+	if err := k.c.end(k.t, hang); err != nil {
+		k.t.Errorf("the service ended with %v: %s", err, k.c.errs.String())
+	}
+	k.c = nil
+}
+
+// copied is another service for a test, with all that this one has but other memory for
+// requests. This one does not run.
+func (k *besieged) copied(t *testing.T, memory int) *besieged {
+	twin := *k
+	twin.t, twin.data, twin.memory = t, filepath.Join(shortFolder(t), "data"), memory
+	twin.made = maps.Clone(k.made)
+	if out, err := exec.Command("cp", "-a", k.data, twin.data).CombinedOutput(); err != nil {
+		t.Fatalf("copying the data: %v: %s", err, out)
+	}
+	twin.begin()
+	return &twin
 }
 
 // start starts the service, again too, and weighs it.
 func (k *besieged) start() {
 	k.t.Helper()
 	if k.c != nil {
-		k.neighbour.CloseIdleConnections()
-		_ = k.c.Process.Signal(syscall.SIGTERM)
-		_ = k.c.end(k.t, hang)
+		k.stop()
 	}
 	k.c, k.base = serve(k.t, k.data, "--workers=1", "--metrics-listen=127.0.0.1:0", "--log-format=json", "--max-connections="+strconv.Itoa(k.conns+32), "--request-memory="+strconv.Itoa(k.memory))
 	k.addr = strings.TrimPrefix(k.base, "http://")
 	k.metrics = "http://" + k.c.metricsAddress(k.t) + "/metrics"
-	k.collect()
-	k.rest = toll{live: k.left(), peak: k.resident(), files: k.descriptors()}
-	for range 3 { // it takes some more as soon as anybody uses it, somebody else too
-		k.collect()
-		k.rest.peak = max(k.rest.peak, k.resident())
+	k.commands = 0
+	for range 4 { // it takes some more as soon as anybody uses it, somebody else too
+		k.othersNoticeNothing()
 	}
+	k.rest = toll{live: k.left(), peak: k.resident(), files: k.descriptors()}
 }
 
 // learn asks the service which routes and which tools it has.
@@ -194,39 +229,36 @@ func (k *besieged) page() string {
 
 // left is the least that collections leave: some garbage is just being used.
 func (k *besieged) left() int64 {
+	k.collect()
 	least := k.live()
-	for range 2 {
-		k.collect()
-		least = min(least, k.live())
-	}
-	return least
+	k.collect()
+	return min(least, k.live())
 }
 
 // live is what the last collection has left.
 func (k *besieged) live() int64 { return k.number(k.page(), "go_gc_heap_live_bytes") }
 
-// rubbish is a request that leaves garbage, and no more: the service has no other way to be
-// made to collect. Somebody else sends it, and so it also shows that nobody else notices.
-var rubbish = `{"actions":[{"set":{"n":[` + strings.Repeat("1,", 30_000) + `1]}}]}`
-
-// collect waits until the service has collected once more.
+// collect has the service collect its garbage, as a profile of the heap does first.
 func (k *besieged) collect() {
 	k.t.Helper()
-	count := func() int64 { return k.number(k.page(), "go_gc_duration_seconds_count") }
-	for want, end := count()+1, time.Now().Add(hang); count() < want; {
-		var all sync.WaitGroup
-		for range 2 {
-			all.Go(func() {
-				for range 4 {
-					if status := k.ask("POST", "/v1/validate", k.ada, rubbish, nil); status != 200 {
-						k.t.Errorf("somebody else is answered with %d", status)
-					}
-				}
-			})
-		}
-		if all.Wait(); time.Now().After(end) {
-			k.t.Fatal("the service does not collect")
-		}
+	res, err := k.private.Get("http://troupe/debug/pprof/heap?gc=1")
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK {
+		k.t.Fatalf("a profile is answered with %d, %v", res.StatusCode, err)
+	}
+}
+
+// little is a request of somebody else, who notices nothing.
+const little = `{"actions":[{"set":{"n":[1,2,3]}}]}`
+
+// othersNoticeNothing sends a request of another account.
+func (k *besieged) othersNoticeNothing() {
+	k.t.Helper()
+	if status := k.ask("POST", "/v1/validate", k.ada, little, nil); status != 200 {
+		k.t.Errorf("somebody else is answered with %d", status)
 	}
 }
 
