@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +22,24 @@ func runTogether(b *bench, p *part) error {
 	dir, tokens, err := serviceDataOf(b, "bench", "second", "third", "fourth")
 	if err != nil {
 		return err
+	}
+	bounds := "Nothing bounds its memory but itself"
+	f, unbounded := newFence(1<<30, 3<<30)
+	if unbounded == nil {
+		defer func() { _ = f.remove() }()
+		around := *b
+		around.fence = f
+		folder, err := around.folder()
+		if err != nil {
+			return err
+		}
+		if around.browser, err = f.browser(b.browser, folder); err != nil {
+			return err
+		}
+		b = &around
+		bounds = "Control groups of the kernel bound the memory of its process to 1 GiB, and of it and its two browsers to 3 GiB"
+	} else {
+		fmt.Fprintf(os.Stderr, "memory is sampled, and not bounded: %v\n", unbounded)
 	}
 	all := make([]*attacker, len(readAttacks))
 	start := func(lasts time.Duration) (*side, func(), error) {
@@ -103,7 +122,7 @@ func runTogether(b *bench, p *part) error {
 			}
 		}
 	})
-	own, together := 0.0, 0.0
+	own, together, bounded := 0.0, 0.0, 0.0
 	look := time.NewTicker(100 * time.Millisecond)
 	defer look.Stop()
 	for going := true; going; {
@@ -113,16 +132,28 @@ func runTogether(b *bench, p *part) error {
 		case <-look.C:
 		}
 		own, together = max(own, memoryOf(s.pid)), max(together, memory(s.pid))
+		if f != nil {
+			bounded = max(bounded, f.inUse())
+		}
 	}
 	others.Wait()
+	ended := 0
+	if f != nil {
+		if ended, err = f.ended(); err != nil {
+			return fmt.Errorf("counting what was ended for its memory: %w", err)
+		}
+	}
 	if _, err := s.client(0).capacity(); err != nil {
-		return fmt.Errorf("the service has not lived through it: %w", err)
+		return fmt.Errorf("the service has not lived through it (%.0f MB, %d processes ended for their memory): %w", own, ended, err)
 	}
 	p.say("%s", origin(b))
-	p.say("All attacks on what is read, kept and parsed go on together for %v, from three accounts with the plan Pro, while a fourth one runs tasks of two actions. Two workers, default settings. Memory is the highest PSS.", togetherLasts)
-	t := table{head: []string{"service alone, MB", "with its browsers, MB", "tasks of the fourth account", "of them failed", "the slowest, s"}}
-	t.row(fmt.Sprintf("%.0f", own), fmt.Sprintf("%.0f", together), fmt.Sprint(tasks), fmt.Sprint(failed), fmt.Sprintf("%.1f", slowest.Seconds()))
+	p.say("All attacks on what is read, kept and parsed go on together for %v, from three accounts with the plan Pro, while a fourth one runs tasks of two actions. Two workers, default settings. %s. Memory is the highest PSS.", togetherLasts, bounds)
+	t := table{head: []string{"service alone, MB", "without what it maps of files, MB", "with its browsers, MB", "processes ended for their memory", "tasks of the fourth account", "of them failed", "the slowest, s"}}
+	t.row(fmt.Sprintf("%.0f", own), fmt.Sprintf("%.0f", bounded), fmt.Sprintf("%.0f", together), fmt.Sprint(ended), fmt.Sprint(tasks), fmt.Sprint(failed), fmt.Sprintf("%.1f", slowest.Seconds()))
 	p.add(t)
+	if ended > 0 {
+		return fmt.Errorf("the kernel ended %d processes for their memory", ended)
+	}
 	if failed > 0 {
 		return fmt.Errorf("%d of %d tasks of another account failed: %s", failed, tasks, why)
 	}

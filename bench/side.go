@@ -62,6 +62,7 @@ type bench struct {
 	before    string          // program of an older build; empty: none
 	attack    string          // part of the names of those to be played
 	env       []string        // more variables for the service
+	fence     *fence          // around the service; nil: none
 	plan      string          // of the accounts; empty: pro
 	dir       string          // of this run; everybody may enter it
 	peers     string          // folder with the peers and their packages, once they are installed
@@ -165,6 +166,9 @@ func launchService(b *bench, dir string, n int, tokens []string, flags ...string
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
 	args := []string{"serve", "--listen", addr, "--data", dir, "--workers", fmt.Sprint(n), "--browser", b.browser, "--allow-private", "--log-level", "error"}
 	cmd := exec.Command(b.service, append(args, flags...)...)
+	if b.fence != nil {
+		cmd = b.fence.inside(cmd)
+	}
 	cmd.Env = append(os.Environ(), b.env...)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
