@@ -50,13 +50,13 @@ var readAttacks = []attack{
 	{name: "40 polls of 14 MB", plan: "pro", prepare: (*attacker).keepResult, play: func(a *attacker) error {
 		return a.atOnce(40, "GET", "/v1/get-result?wait=5000&taskId="+a.kept, "")
 	}},
-	{name: "30 questions about a batch that failed with 14 MB", plan: "pro", prepare: func(a *attacker) error {
-		return a.keepBatch(largeResult + `,{"evaluate":"throw 1"}`)
+	{name: "30 questions about a batch that failed with 11 MB", plan: "pro", prepare: func(a *attacker) error {
+		return a.keepBatch(`{"config":{"trace":true,"continueOnError":false},"actions":[{"evaluate":"return 'x'.repeat(11e6)"},{"evaluate":"throw 1"}]}`) // a trace keeps what a failed task had
 	}, play: func(a *attacker) error {
 		return a.atOnce(30, "GET", "/v1/batches/"+a.kept, "")
 	}},
 	{name: "4 readers of a batch's results of 14 MB", plan: "pro", prepare: func(a *attacker) error {
-		return a.keepBatch(largeResult)
+		return a.keepBatch(`{"actions":[` + largeResult + `]}`)
 	}, play: func(a *attacker) error {
 		return a.unread(4, "/v1/batches/"+a.kept+"/results")
 	}},
@@ -191,9 +191,9 @@ func (a *attacker) keepResult() error {
 	return err
 }
 
-// keepBatch has it keep a batch of five items, with what the actions of each give.
-func (a *attacker) keepBatch(actions string) error {
-	b, err := a.ask("POST", "/v1/batches", `{"task":{"actions":[`+actions+`]},"items":[`+list(5, func(i int) string { return fmt.Sprintf(`{"n":%d}`, i) })+`]}`)
+// keepBatch has it keep a batch of five items, with what the task of each gives.
+func (a *attacker) keepBatch(task string) error {
+	b, err := a.ask("POST", "/v1/batches", `{"task":`+task+`,"items":[`+list(5, func(i int) string { return fmt.Sprintf(`{"n":%d}`, i) })+`]}`)
 	if err != nil {
 		return err
 	}
