@@ -386,6 +386,7 @@ func (k *besieged) try(r largest, budget room) (faults []string, share float64) 
 		defer r.end(k)
 	}
 	k.rest.live, k.rest.peak = min(k.rest.live, k.live()), min(k.rest.peak, k.resident()) // the store gives back what its start took
+	before := k.sockets()
 	firstDisk, sent, want := k.disk(), 0, cmp.Or(r.want, 200)
 	for _, how := range []way{taken, notRead, dripping} {
 		x, said := k.send(n, how, r.endless, want, written)
@@ -412,7 +413,7 @@ func (k *besieged) try(r largest, budget room) (faults []string, share float64) 
 		if r.after != nil {
 			r.after(k)
 		}
-		wait.Until(k.t, "the connections are gone", func() bool { return k.descriptors() <= k.rest.files+24 })
+		wait.Until(k.t, "the connections are gone", func() bool { return k.sockets() <= before+8 })
 	}
 	if grown, most := k.disk()-firstDisk, budget.disk*int64(sent)+steps; grown > most {
 		faults = append(faults, fmt.Sprintf("disk: %d KiB more after %d requests, and the budget is %d KiB", grown>>10, sent, most>>10))

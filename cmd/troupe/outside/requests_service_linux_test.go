@@ -286,6 +286,21 @@ func (k *besieged) descriptors() int {
 	return len(all)
 }
 
+// sockets are the descriptors of connections: the store opens files whenever it has time.
+func (k *besieged) sockets() (n int) {
+	dir := fmt.Sprintf("/proc/%d/fd", k.c.Process.Pid)
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		k.t.Error(err)
+	}
+	for _, e := range all {
+		if to, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil && strings.HasPrefix(to, "socket:") {
+			n++
+		}
+	}
+	return n
+}
+
 // processor is how long processors have worked for the service.
 func (k *besieged) processor() time.Duration {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", k.c.Process.Pid))
