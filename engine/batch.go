@@ -33,6 +33,9 @@ func (b *batches) leadingReads(steps []Step) int {
 		if s.def.read == nil || n == maxBatch {
 			return n
 		}
+		if b.run != nil && len(b.run.captures.waits(s)) > 0 {
+			return n
+		}
 		read := map[string]bool{}
 		s.keys(read)
 		for k := range read {

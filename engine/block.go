@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"troupe/engine/lang"
@@ -17,6 +18,9 @@ var (
 	// errEnds says that the failure before it ends the task, whatever
 	// continueOnError says of the lists around it.
 	errEnds = errors.New("the task ends after a failure")
+	// errMust is errEnds after a step with continueOnError: false of its own. A retry that
+	// may fail holds it.
+	errMust = fmt.Errorf("a step must not fail: %w", errEnds)
 )
 
 // leavesBy gives the error by which a list is left without a failure, or nil.
@@ -91,7 +95,13 @@ func (b *blocks) enter(s *Step) (leave func()) {
 // tolerates reports whether the task says of a step that it may fail: by the step's own
 // continueOnError, by that of a block around it, or by a try. What config says is only how
 // the list goes on.
-func (b *blocks) tolerates(s *Step) bool { return s.mayFail() || b.allow > 0 || b.trials > 0 }
+func (b *blocks) tolerates(s *Step) bool {
+	return s.mayFail() || b.allow > 0 && !s.mustNotFail() || b.trials > 0
+}
+
+func (s *Step) mustNotFail() bool {
+	return s.Options.ContinueOnError != nil && !*s.Options.ContinueOnError
+}
 
 func (s *Step) mayFail() bool {
 	return s.Options.ContinueOnError != nil && *s.Options.ContinueOnError

@@ -2,7 +2,11 @@ package engine
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"sync"
+
+	"troupe/engine/lang"
 )
 
 // Cache is the data cache: `save` and `push` write to it and ${key} reads it. It
@@ -14,6 +18,8 @@ type Cache struct {
 	lists  map[string][]json.RawMessage // keys that grow by push
 	sizes  map[string]int               // what each key counts
 	size   int                          // all of them
+
+	coming map[string][]*capture // responses that are to be kept under a key, first the one that is saved
 
 	around   int    // bytes of the caches around a flow's own: they share the limit
 	elements string // what the page puts in front of the keys of saved elements
@@ -56,12 +62,95 @@ func (c *Cache) Get(key string) (json.RawMessage, bool) {
 func (c *Cache) Set(key string, v json.RawMessage) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.put(key, v) {
+		return false
+	}
+	delete(c.coming, key)
+	return true
+}
+
+// put keeps a value. The caller has the lock.
+func (c *Cache) put(key string, v json.RawMessage) bool {
 	if !c.take(key, len(key)+len(v)+valueSize-c.sizes[key]) {
 		return false
 	}
 	delete(c.lists, key)
 	c.values[key] = v
 	return true
+}
+
+// expect says that a response is to be kept under the keys of its step. What was saved
+// under the key is gone: nobody may take it for the response.
+func (c *Cache) expect(r *capture) {
+	save, push := r.step.Options.Save, r.step.Options.Push
+	if save == "" && push == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.coming == nil {
+		c.coming = map[string][]*capture{}
+	}
+	if save != "" {
+		c.take(save, -c.sizes[save])
+		delete(c.values, save)
+		delete(c.lists, save)
+		c.coming[save] = []*capture{r}
+	}
+	if push != "" {
+		c.coming[push] = append(c.coming[push], r)
+	}
+}
+
+// expected are the responses that a use of a key waits for: of the key, and of the value
+// that it looks into.
+func (c *Cache) expected(key string) (all []*capture) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.coming) == 0 {
+		return nil
+	}
+	lang.Root(key, func(root string) bool {
+		all = append(all, c.coming[root]...)
+		return len(all) > 0
+	})
+	return all
+}
+
+// expects are the keys that responses are still to be kept under.
+func (c *Cache) expects() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.coming))
+}
+
+// come keeps a response that has come, except where something else was saved under its key
+// after it was asked for. It reports whether it was to be appended, and false where the cache
+// would be too large with it.
+func (c *Cache) come(r *capture, body json.RawMessage) (pushed, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	save, push := c.leaves(r.step.Options.Save, r), c.leaves(r.step.Options.Push, r)
+	return push, (!save || c.put(r.step.Options.Save, body)) && (!push || c.push(r.step.Options.Push, body))
+}
+
+// leaves takes a response out of those that a key waits for, and reports whether it was there.
+func (c *Cache) leaves(key string, r *capture) bool {
+	i := slices.Index(c.coming[key], r)
+	if i < 0 {
+		return false
+	}
+	if c.coming[key] = slices.Delete(slices.Clone(c.coming[key]), i, i+1); len(c.coming[key]) == 0 {
+		delete(c.coming, key)
+	}
+	return true
+}
+
+// expectNothing forgets the responses that have not come.
+func (c *Cache) expectNothing() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.coming = nil
 }
 
 // take makes a key count so much more, if the cache does not get too large.
@@ -80,6 +169,10 @@ func (c *Cache) take(key string, n int) bool {
 func (c *Cache) Push(key string, v json.RawMessage) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.push(key, v)
+}
+
+func (c *Cache) push(key string, v json.RawMessage) bool {
 	if !c.take(key, len(v)+valueSize) {
 		return false
 	}
@@ -103,7 +196,7 @@ func (c *Cache) Clear() {
 	clear(c.values)
 	clear(c.lists)
 	clear(c.sizes)
-	c.size = 0
+	c.coming, c.size = nil, 0
 }
 
 // MarshalJSON gives the cache as one object, to be kept with its session.

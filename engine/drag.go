@@ -42,7 +42,7 @@ var _ = define(Action[carry]{
 	Opts: []Opt{
 		opt("at", placeShape, "Where the element is taken: CSS pixels from its left and its upper edge. Default: a point of it that can be seen, mostly its middle."),
 		opt("to", placeShape, "Where in the second element it is let go: CSS pixels from its left and its upper edge."),
-		opt("hold", lang.MillisShape, "How long the pointer rests on the element before it moves, for pages that drag only what is held, such as 300. Default: 0."),
+		opt("hold", lang.PauseShape("a time in milliseconds"), "How long the pointer rests on the element before it moves, for pages that drag only what is held, such as 300. Default: 0."),
 	},
 	Example: `{"drag":["h1",[120,0]]}`,
 	Decode: func(d *decoder, n *lang.Node) (v carry) {

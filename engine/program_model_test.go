@@ -19,7 +19,10 @@ const (
 	returns
 	stops // a failure has ended it
 	ends  // and nothing but a try goes on
+	musts // the same, after an action that must not fail: retry may hold it, too
 )
+
+func (h how) fails() bool { return h == stops || h == ends || h == musts }
 
 type modelFailure struct {
 	code Code
@@ -35,6 +38,7 @@ type model struct {
 	guards   int
 	trials   int   // lists do of try that run
 	allowed  int   // blocks that run and may fail
+	must     bool  // the action that begins must not
 	loops    []int // the iterations of those that run
 	pushed   []map[string][]json.RawMessage
 	pending  *modelFailure
@@ -56,7 +60,7 @@ func (m *model) left() map[string]any {
 	return all
 }
 
-func (m *model) mayFail() bool { return m.allowed > 0 || m.trials > 0 }
+func (m *model) mayFail(must bool) bool { return m.allowed > 0 && !must || m.trials > 0 }
 
 // counted is the code of the first failure that counts.
 func (m *model) counted() Code {
@@ -95,8 +99,13 @@ func (m *model) step(a anAction, path string) (json.RawMessage, how) {
 	if explicit && goesOn {
 		m.allowed++
 	}
+	must := explicit && !goesOn
+	m.must = must
 	res, h, code := m.act(name, a[name], path)
-	mayFail := m.mayFail()
+	if name == "retry" && h == musts && goesOn {
+		h = stops
+	}
+	mayFail := m.mayFail(must)
 	m.allowed = was
 	if !explicit {
 		goesOn = m.goesOn && m.guards == 0 && name != "assert"
@@ -114,8 +123,11 @@ func (m *model) step(a anAction, path string) (json.RawMessage, how) {
 		default:
 			m.failures = append(m.failures, f)
 		}
-		if name == "assert" {
+		switch {
+		case name == "assert":
 			return null, ends
+		case must:
+			return null, musts
 		}
 		return null, stops
 	case h == stops && goesOn:
@@ -123,7 +135,9 @@ func (m *model) step(a anAction, path string) (json.RawMessage, how) {
 			m.failures, m.pending = append(m.failures, *m.pending), nil
 		}
 		return null, goes
-	case h == stops || h == ends:
+	case h == stops && must:
+		return null, musts
+	case h.fails():
 		return null, h
 	case h != goes && name != "break" && name != "continue" && name != "return":
 		return res, h // a block that is left has no result to keep
@@ -204,7 +218,7 @@ func (m *model) act(name string, v any, path string) (json.RawMessage, how, Code
 		m.guards, m.trials = m.guards+1, m.trials+1
 		res, h := inner("do")
 		m.guards, m.trials = m.guards-1, m.trials-1
-		if h != stops && h != ends {
+		if !h.fails() {
 			return res, h, ""
 		}
 		m.ran["caught"]++
@@ -213,18 +227,19 @@ func (m *model) act(name string, v any, path string) (json.RawMessage, how, Code
 		res, h = inner("catch")
 		return res, h, ""
 	case "retry":
+		must := m.must
 		res, h := m.turns(fields["times"].(int), func() (json.RawMessage, how, bool) {
 			m.guards++
 			res, h := inner("do")
 			m.guards--
-			if h != stops && h != ends {
+			if !h.fails() {
 				return res, h, true
 			}
 			if m.loops[len(m.loops)-1]+1 < fields["times"].(int) {
 				m.pending = nil
 				return nil, goes, false
 			}
-			if m.pending.ok = m.mayFail(); m.guards == 0 {
+			if m.pending.ok = m.mayFail(must); m.guards == 0 {
 				m.failures, m.pending = append(m.failures, *m.pending), nil
 			}
 			return nil, h, true

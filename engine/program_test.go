@@ -37,7 +37,7 @@ func TestProgramsDoWhatTheModelSays(t *testing.T) {
 			failed = append(failed, modelFailure{f.Code, f.Path, at, f.Tolerated})
 		}
 		end := EndCompleted
-		if how == stops || how == ends {
+		if how.fails() {
 			end = EndStopped
 		}
 		var left map[string]any

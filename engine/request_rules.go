@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -105,7 +106,7 @@ func requestSchemas() object {
 	return object{
 		{"block", optional(fmt.Sprintf(`{"type":"object","additionalProperties":false,"properties":{"types":%[1]s,"urls":{"type":"array","items":{"type":"string","minLength":1},"maxItems":%[2]d},"thirdParty":%[1]s}}`, kinds, maxRules),
 			"Requests that are not sent: kinds, patterns of addresses, and kinds from other sites than the page's. Default: none.")},
-		{"mock", optional(fmt.Sprintf(`{"type":"object","maxProperties":%d,"additionalProperties":{"type":"object","additionalProperties":false,"properties":{"status":{"type":"integer","minimum":200,"maximum":599,"default":200},"headers":%s,"body":{}}}}`, maxRules, texts),
+		{"mock", optional(fmt.Sprintf(`{"type":"object","maxProperties":%d,"additionalProperties":{"type":"object","additionalProperties":false,"properties":{"status":{"type":"integer","minimum":200,"maximum":599,"default":200},"headers":%s,"body":{},"bodyBase64":{"type":"string","contentEncoding":"base64"}}}}`, maxRules, texts),
 			"Answers that pages get in place of a server's, by patterns of addresses. Default: none.")},
 		{"headers", optional(fmt.Sprintf(`{"type":"object","maxProperties":%d,"additionalProperties":%s}`, maxRules, texts), "Headers that are added to requests, by origin. A value may hold ${secret:NAME}. Default: none.")},
 		{"credentials", optional(fmt.Sprintf(`{"type":"object","maxProperties":%d,"additionalProperties":{"type":"object","required":["username","password"],"additionalProperties":false,"properties":{"username":{"type":"string"},"password":{"type":"string"}}}}`, maxRules),
@@ -173,13 +174,25 @@ func (d *decoder) readMocks(n *lang.Node) []mockConfig {
 		m := mockConfig{URL: f.Key, Status: http.StatusOK}
 		d.checkPattern(f, f.Key)
 		kind := ""
+		var body *lang.Node
 		d.ReadObject(f, "the answer of a mock",
 			lang.Field("status", func(f *lang.Node) { m.Status = lang.IntShape("a status", 200, 599).Read(&d.Decoder, f) }),
 			lang.Field("headers", func(f *lang.Node) { m.Headers = d.readHeaders(f, false) }),
 			lang.Field("body", func(f *lang.Node) {
-				if kind, m.Body = "application/json", f.JSON(); f.IsString() {
+				if body, kind, m.Body = f, "application/json", f.JSON(); f.IsString() {
 					kind, m.Body = "text/plain; charset=utf-8", []byte(f.Text)
 				}
+			}),
+			lang.Field("bodyBase64", func(f *lang.Node) {
+				if body != nil {
+					d.Fault(f, "want body or bodyBase64, not both")
+				}
+				s, ok := d.ReadString(f, "bytes in base64")
+				b, err := base64.StdEncoding.DecodeString(s)
+				if ok && err != nil {
+					d.Fault(f, "want bytes in base64 (A-Z, a-z, 0-9, + and /, filled up with =): %v", err)
+				}
+				body, kind, m.Body = f, http.DetectContentType(b), b
 			}),
 		)
 		if !slices.ContainsFunc(slices.Collect(mapKeys(m.Headers)), func(name string) bool { return strings.EqualFold(name, "Content-Type") }) && kind != "" {

@@ -1,13 +1,21 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net/url"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"troupe/engine/browser"
@@ -27,6 +35,16 @@ type capture struct {
 	at      *int // the iteration that it began in
 	within  []int
 	allowed bool // it may fail: see [blocks.tolerates]
+	as      string
+	cache   *Cache // that keeps the body
+	ended   bool   // the body has come, or err says why it never will
+	err     error
+}
+
+// term is how long a response may take.
+type term struct {
+	until time.Time
+	limit time.Duration // from its start on, for people
 }
 
 // maxCaptures bounds the responses that one task waits for: in loops the number of
@@ -72,11 +90,14 @@ var _ = define(Action[lang.Text]{
 	Doc: "Starts to wait for the response to a fetch or XMLHttpRequest of the page, while later actions run. The response's body becomes the task's `data` at the end: parsed if it is JSON, else a string. " +
 		"The pattern is a part of the address, or an RE2 regular expression that matches it; `/re/flags` is a regular expression with flags. " +
 		"With `timeout`, the response must come within that time from the start of this action. Without it, the response can come while later actions run, and within the action timeout after the last one. If it does not come, the action has failed; that is reported at the end. " +
-		"Actions with the same pattern and method get one response each, in the order in which the responses begin. Actions with different ones can get the same response. With `count` or `until`, one action gets several: `count` then counts as so many actions. Requests of workers (dedicated, shared, service) are not seen. In `while`, `until`, `forEach`, `retry` and `try` it waits for one response each time that it runs; `data` is an array then, however many there are.",
+		"Actions with the same pattern and method get one response each, in the order in which the responses begin. Actions with different ones can get the same response. With `count` or `until`, one action gets several: `count` then counts as so many actions. " +
+		"`save` and `push` keep the body when it has come. An action that uses the key before that waits for it: at most until the response's `timeout`, or for the action timeout where it has none. If the response does not come, that action fails. " +
+		"A body that is neither text nor JSON needs `as`. Requests of workers (dedicated, shared, service) are not seen. In `while`, `until`, `forEach`, `retry` and `try` it waits for one response each time that it runs; `data` is an array then, however many there are.",
 	Value: lang.NonEmptyShape("pattern"),
 	Opts: []Opt{
 		opt("method", methodShape, "Only requests with this method."),
 		opt("count", lang.IntShape("a number of responses", 1, maxResponses), "How many responses to wait for. The body becomes an array of their bodies, in the order in which they begin, with null for each that does not come."),
+		opt("as", lang.EnumShape("how the body is given", "json", "text", "base64", "file"), "How the body is given. `json`: as a value; a body that is no JSON is a failure. `text`: as a string, also where it is JSON. `base64`: its bytes. `file`: an object `{name, url, size, type, sha256}`; the URL has its bytes. Default: JSON if it is JSON, else a string, in which bytes that are no UTF-8 are replaced, with a warning."),
 		opt("until", lang.EnumShape("how long to wait", "end"), "`end`: takes all responses to requests that begin before the list ends, at most `count` (default 200). The body becomes an array of their bodies. It is no failure if there are none."),
 	},
 	Not:     NotInLoop | NotInBranch,
@@ -97,7 +118,7 @@ var _ = define(Action[lang.Text]{
 		}
 	},
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Text) (Result, error) {
-		c := &capture{step: s, limit: r.timeOf(s), at: r.blocks.iteration(), within: r.blocks.iterations(), allowed: r.blocks.tolerates(s), count: own(s, "count", 0), open: own(s, "until", "") == "end"}
+		c := &capture{step: s, limit: r.timeOf(s), at: r.blocks.iteration(), within: r.blocks.iterations(), allowed: r.blocks.tolerates(s), count: own(s, "count", 0), open: own(s, "until", "") == "end", as: own(s, "as", ""), cache: r.cache}
 		if c.open && c.count == 0 {
 			c.count = maxResponses
 		}
@@ -131,6 +152,7 @@ var _ = define(Action[lang.Text]{
 			}})
 		}
 		r.tabs.Network.Want(ctx, c.wanted...)
+		c.cache.expect(c)
 		return nil, nil
 	},
 })
@@ -145,16 +167,10 @@ func (cs *captures) collect(ctx context.Context, first int) {
 		if c.wanted == nil {
 			continue // it failed when it began
 		}
-		until := c.until
-		if until.IsZero() {
-			until = after.Add(cs.run.task.Config.ActionTimeout)
-		}
-		err := cs.take(ctx, c, until)
+		limit := cs.run.task.Config.ActionTimeout
+		err := cs.end(ctx, c, c.term(term{after.Add(limit), limit}), true)
 		if ctx.Err() != nil {
 			return
-		}
-		if err == nil {
-			err = cs.run.keep(c.step, c.body)
 		}
 		if err == nil {
 			continue
@@ -166,6 +182,131 @@ func (cs *captures) collect(ctx context.Context, first int) {
 		}
 		cs.run.reports.failed(Failure{Code: p.Code, Text: cs.run.mask.Text(p.Text).String(), Index: c.step.Index, Path: c.step.Path, Flow: cs.run.scopes.now.flow, Iteration: c.at, Iterations: c.within, Action: c.step.raw, Tolerated: c.allowed}, false)
 		cs.run.evidence.fails(ctx, c.step.Path, false)
+	}
+}
+
+// term is how long the response may take: by its own time, or else by another.
+func (c *capture) term(other term) term {
+	if !c.until.IsZero() {
+		return term{c.until, c.limit}
+	}
+	return other
+}
+
+// end waits for a response and keeps it. The last time that it is waited for, it has failed
+// if it does not come.
+func (cs *captures) end(ctx context.Context, c *capture, t term, last bool) error {
+	if c.ended {
+		return c.err
+	}
+	bytes := cs.bytes
+	err := cs.take(ctx, c, t)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var late *Problem
+	if !last && errors.As(err, &late) && late.Code == CodeTimeout {
+		c.body, cs.bytes = nil, bytes
+		return err
+	}
+	c.ended = true
+	if c.err = err; err == nil {
+		c.err = cs.keep(c)
+	}
+	return c.err
+}
+
+// keep carries out save and push of a response that has come.
+func (cs *captures) keep(c *capture) error {
+	if len(c.body) > MaxResult {
+		return Problemf(CodeInvalidValue, "the result of %s has %d bytes, and %d are the limit", c.step.def.name, len(c.body), MaxResult)
+	}
+	pushed, ok := c.cache.come(c, c.body)
+	if !ok {
+		return errCacheFull
+	}
+	if b := &cs.run.blocks; pushed && b.loop != cs.run.scopes.now.loop {
+		b.loop.push(c.step.Options.Push, c.body)
+	}
+	return nil
+}
+
+// arrive waits for the responses whose values a step uses, so that none is used before it is
+// there.
+func (cs *captures) arrive(ctx context.Context, s *Step) error {
+	for _, key := range cs.used(s) {
+		for _, c := range cs.run.cache.expected(key) {
+			if c.open && !c.ended {
+				return Problemf(CodeInvalidValue, "%q has no value yet: it gets the responses to %q when the list ends", key, c.pattern)
+			}
+			now, limit := time.Now(), cs.run.task.Config.ActionTimeout
+			t := c.term(term{now.Add(limit), limit})
+			if own := s.Options.Timeout; own > 0 && now.Add(own).Before(t.until) {
+				t = term{now.Add(own), own}
+			}
+			err := cs.end(ctx, c, t, !c.until.IsZero() && t.until.Equal(c.until))
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err != nil {
+				p := cs.run.problem(s, err)
+				return Problemf(p.Code, "%q has no value: %s", key, p.Text)
+			}
+		}
+	}
+	return nil
+}
+
+// used are the keys that a step uses of those that responses are to be kept under.
+func (cs *captures) used(s *Step) []string {
+	coming := cs.run.cache.expects()
+	if len(coming) == 0 {
+		return nil
+	}
+	keys := map[string]bool{}
+	s.keys(keys)
+	switch v := s.value.(type) {
+	case []string: // of getSavedData
+		for _, key := range v {
+			keys[key] = true
+		}
+	case lang.Text:
+		if s.def.name == "evaluate" && strings.Contains(v.String(), "saved") {
+			for _, key := range coming {
+				if hasName(v.String(), key) {
+					keys[key] = true
+				}
+			}
+		}
+	}
+	if key := s.Options.Push; key != "" && s.def.name != "waitForResponse" {
+		keys[key] = true // what is appended comes after it
+	}
+	return slices.Sorted(maps.Keys(keys))
+}
+
+// waits are the responses that a step would wait for.
+func (cs *captures) waits(s *Step) (all []*capture) {
+	for _, key := range cs.used(s) {
+		all = append(all, cs.run.cache.expected(key)...)
+	}
+	return all
+}
+
+// hasName reports whether a script has a key in it that is no part of a longer name.
+func hasName(script, key string) bool {
+	part := func(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for at := 0; ; {
+		i := strings.Index(script[at:], key)
+		if i < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(script[:at+i])
+		after, _ := utf8.DecodeRuneInString(script[at+i+len(key):])
+		if !part(before) && !part(after) {
+			return true
+		}
+		at += i + len(key)
 	}
 }
 
@@ -205,10 +346,10 @@ func (cs *captures) bodies(first int, several bool) (bodies Result, any bool) {
 
 // take takes the body of a response, or the array of those that one action waits for. What
 // has come of an array stays, whatever fails.
-func (cs *captures) take(ctx context.Context, c *capture, until time.Time) error {
+func (cs *captures) take(ctx context.Context, c *capture, t term) error {
 	if c.count == 0 {
 		var err error
-		c.body, err = cs.one(ctx, c, c.wanted[0], until)
+		c.body, err = cs.one(ctx, c, c.wanted[0], t)
 		return err
 	}
 	var failed error
@@ -218,7 +359,7 @@ func (cs *captures) take(ctx context.Context, c *capture, until time.Time) error
 		if c.open && !w.Begun() {
 			break // and neither has one of those after it
 		}
-		body, err := cs.one(ctx, c, w, until)
+		body, err := cs.one(ctx, c, w, t)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -247,9 +388,12 @@ func (cs *captures) take(ctx context.Context, c *capture, until time.Time) error
 }
 
 // one waits for one response, and counts its body.
-func (cs *captures) one(ctx context.Context, c *capture, w *browser.Wanted, until time.Time) (json.RawMessage, error) {
-	b, err := cs.await(ctx, c, w, until)
+func (cs *captures) one(ctx context.Context, c *capture, w *browser.Wanted, t term) (json.RawMessage, error) {
+	b, err := cs.await(ctx, c, w, t)
 	if err != nil {
+		return nil, err
+	}
+	if b, err = cs.given(ctx, c, w, b); err != nil {
 		return nil, err
 	}
 	body := cs.run.mask.JSON(b)
@@ -260,27 +404,36 @@ func (cs *captures) one(ctx context.Context, c *capture, w *browser.Wanted, unti
 	return body, nil
 }
 
-func (cs *captures) await(ctx context.Context, c *capture, w *browser.Wanted, until time.Time) (json.RawMessage, error) {
-	select {
-	case <-w.Done(): // it may have come in time although we look late
-	default:
-		t := time.NewTimer(time.Until(until))
-		defer t.Stop()
+func (cs *captures) await(ctx context.Context, c *capture, w *browser.Wanted, t term) ([]byte, error) {
+	late := func() error {
+		if status := w.Status(); status != 0 {
+			return Problemf(CodeTimeout, "The response to %q has begun with status %d, but it did not end within %dms", c.pattern, status, Millis(t.limit))
+		}
+		if cs.matching.some.Load() {
+			return Problemf(CodeTimeout, "No response matched %q within %dms; some addresses were not compared, because the task's patterns are too large", c.pattern, Millis(t.limit))
+		}
+		return Problemf(CodeTimeout, "No response matched %q within %dms", c.pattern, Millis(t.limit))
+	}
+	timer := time.NewTimer(time.Until(t.until))
+	defer timer.Stop()
+	for over := timer.C; ; {
 		select {
 		case <-w.Done():
-		case <-t.C:
-			if status := w.Status(); status != 0 {
-				return nil, Problemf(CodeTimeout, "The response to %q has begun with status %d, but it did not end within %dms", c.pattern, status, Millis(c.limit))
+		case <-over:
+			if _, come := w.Arrived(); !come {
+				return nil, late()
 			}
-			if cs.matching.some.Load() {
-				return nil, Problemf(CodeTimeout, "No response matched %q within %dms; some addresses were not compared, because the task's patterns are too large", c.pattern, Millis(c.limit))
-			}
-			return nil, Problemf(CodeTimeout, "No response matched %q within %dms", c.pattern, Millis(c.limit))
+			over = nil // it is being read
+			continue
 		case <-cs.run.tabs.Gone():
 			return nil, browser.ErrGone
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
+		break
+	}
+	if at, come := w.Arrived(); come && at.After(t.until) {
+		return nil, late() // we look late, and so it was
 	}
 	b, err := w.Body()
 	if err != nil {
@@ -295,7 +448,60 @@ func (cs *captures) await(ctx context.Context, c *capture, w *browser.Wanted, un
 	if cs.bytes+len(b) > MaxResult {
 		return nil, errCaptured // before a copy of it is made
 	}
+	return b, nil
+}
+
+// given is a body as the action is to give it.
+func (cs *captures) given(ctx context.Context, c *capture, w *browser.Wanted, b []byte) (json.RawMessage, error) {
+	m := cs.run.mask
+	clean := func() []byte { // before it is turned into something that does not show what is in it
+		if utf8.Valid(b) && m.Holds(string(b)) {
+			return []byte(m.Text(string(b)).String())
+		}
+		return b
+	}
+	switch c.as {
+	case "json":
+		if b = bytes.TrimPrefix(b, byteOrderMark); !json.Valid(b) || !utf8.Valid(b) {
+			return nil, Problemf(CodeInvalidValue, "The response to %q is no JSON: as text or base64 it can be read", c.pattern)
+		}
+		return json.RawMessage(browser.WellFormed(b)), nil
+	case "text":
+		if !utf8.Valid(b) {
+			return nil, Problemf(CodeInvalidValue, "The response to %q is no text in UTF-8: as base64 or file it can be read", c.pattern)
+		}
+		return json.Marshal(string(b))
+	case "base64":
+		return json.Marshal(base64.StdEncoding.EncodeToString(clean()))
+	case "file":
+		return cs.file(ctx, c, w, clean())
+	}
+	if !utf8.Valid(b) {
+		cs.run.path = c.step.Path
+		cs.run.warn("the response to %q is no text, and what is no UTF-8 in it was replaced: as base64 or file gives its bytes", c.pattern)
+	}
 	return bodyJSON(b), nil
+}
+
+// file keeps a body as a file.
+func (cs *captures) file(ctx context.Context, c *capture, w *browser.Wanted, b []byte) (json.RawMessage, error) {
+	r := cs.run
+	if r.env.SaveFile == nil {
+		return nil, Problemf(CodeInvalidValue, "the response cannot be kept: this service has no storage for files")
+	}
+	address, kind := w.Answer()
+	d := Downloaded{Name: "response", Size: int64(len(b)), Type: kind, Hash: fmt.Sprintf("%x", sha256.Sum256(b))}
+	if u, err := url.Parse(address); err == nil {
+		if name := path.Base(u.Path); name != "." && name != "/" {
+			d.Name = r.mask.Text(lang.Short(name, 100)).String()
+		}
+	}
+	var err error
+	d.URL, err = r.env.SaveFile(ctx, File{Account: r.env.Account, Plan: r.env.Plan, Name: d.Name, ContentType: "application/octet-stream"}, bytes.NewReader(b))
+	if err != nil {
+		return nil, Problemf(CodeInternal, "the response could not be kept: %s", ErrorText(err))
+	}
+	return json.Marshal(d)
 }
 
 // bodyJSON is a body as JSON: itself if it is, else as a string.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"troupe/engine/lang"
@@ -9,7 +10,7 @@ import (
 
 type attempts struct {
 	times int
-	delay float64 // milliseconds
+	delay time.Duration
 	do    []Step
 }
 
@@ -34,9 +35,7 @@ var _ = define(Action[attempts]{
 				times = f
 				a.times = lang.IntShape("number of attempts", 1, maxAttempts).Read(&d.Decoder, f)
 			}),
-			lang.Field("delay", func(f *lang.Node) {
-				a.delay = lang.NumberShape("a time in milliseconds", 0, lang.MaxMillis).Read(&d.Decoder, f)
-			}),
+			lang.Field("delay", func(f *lang.Node) { a.delay = lang.PauseShape("a time in milliseconds").Read(&d.Decoder, f) }),
 			lang.Field("do", func(f *lang.Node) { do = f }),
 		)
 		if !ok {
@@ -69,10 +68,13 @@ var _ = define(Action[attempts]{
 				if r.blocks.caught = failed; r.blocks.guards == 0 {
 					r.blocks.uncaught(ctx)
 				}
+				if errors.Is(err, errMust) && s.mayFail() {
+					err = errStopped
+				}
 				return nil, err
 			}
 			r.captures.tolerate(waits)
-			if err := r.sleep(ctx, time.Duration(v.delay*float64(time.Millisecond))); err != nil {
+			if err := r.sleep(ctx, v.delay); err != nil {
 				return nil, err
 			}
 		}

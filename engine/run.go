@@ -144,6 +144,9 @@ func (r *Run) step(ctx context.Context, s *Step) (Result, error) {
 func (r *Run) timedStep(ctx context.Context, s *Step) (Result, error) {
 	began := time.Now()
 	r.path, r.batches.answered, r.page.told = s.Path, nil, nil
+	if err := r.captures.arrive(ctx, s); err != nil {
+		return r.ended(ctx, s, began, nil, err)
+	}
 	sctx := ctx
 	if !s.def.unbounded && !s.def.instant {
 		var cancel context.CancelFunc
@@ -203,7 +206,7 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 	if by := leavesBy(err); by != nil { // the action did what it should
 		err, stop = nil, by
 	}
-	if err == nil && (stop == nil || s.lists() == nil) { // a block that is left has no result to keep
+	if err == nil && s.def.name != "waitForResponse" && (stop == nil || s.lists() == nil) { // a block that is left has no result to keep
 		err = r.keep(s, res)
 	}
 	report := StepReport{Path: s.Path, Flow: r.scopes.now.flow, Action: s.def.name, Success: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000, Iteration: r.blocks.iteration(), Iterations: r.blocks.iterations(), Selectors: r.lasting}
@@ -249,8 +252,12 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 // stopAfter is how the list ends after the step that failed, or nil if it goes on.
 func (r *Run) stopAfter(s *Step, err error) error {
 	switch {
+	case errors.Is(err, errMust) && !r.blocks.spent:
+		return errMust
 	case r.blocks.spent, errors.Is(err, errEnds), s.def.ends && !isStop(err) && !r.continues(s):
 		return errEnds
+	case s.mustNotFail() && !r.crashed:
+		return errMust
 	case r.crashed, !r.continues(s):
 		return errStopped
 	}

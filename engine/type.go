@@ -15,7 +15,7 @@ var _ = define(Action[lang.Text]{
 	Doc: "Types a text into whatever has the focus, with real key events for each character. A line break is the Enter key. It clears nothing and does not check what becomes of the text; `fill` does both for a field. " +
 		"A warning says if nothing has the focus: the keys go to the page then, as shortcuts do.",
 	Value:   lang.TextShape("text"),
-	Opts:    []Opt{opt("delay", lang.MillisShape, "Time between two characters. Default: none.")},
+	Opts:    []Opt{opt("delay", lang.PauseShape("a time in milliseconds"), "Time between two characters. Default: none.")},
 	Example: `{"if":{"condition":"#user","then":[{"focus":"#user"},{"type":"ada"}]}}`, Page: "/login",
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Text) (Result, error) {
 		text, err := v.Expand(r.cache)

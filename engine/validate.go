@@ -198,8 +198,8 @@ func (v *reviewer) step(s *Step) (took span) {
 	for _, key := range s.writes() {
 		v.known.values[key] = true
 	}
-	if s.def.name == "waitForResponse" {
-		return took // the body comes, and is saved, when the list is over
+	if s.def.name == "waitForResponse" && own(s, "until", "") == "end" {
+		return took // the bodies are saved when the list is over
 	}
 	if s.Options.Save != "" {
 		if s.def.finds {
@@ -223,7 +223,7 @@ func (v *reviewer) single(s *Step) span {
 	case "open", "openNewTab":
 		v.goes(s)
 	case "wait":
-		ms := int64(math.Ceil(s.value.(float64)))
+		ms := ceilMillis(s.value.(time.Duration))
 		return span{ms, ms}
 	case "waitForResponse":
 		c := captured{}

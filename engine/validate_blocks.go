@@ -1,7 +1,5 @@
 package engine
 
-import "math"
-
 // block is a value that holds lists of actions.
 type block interface{ lists() [][]Step }
 
@@ -102,7 +100,7 @@ func (v *reviewer) iteration(s *Step, i iteration) span {
 }
 
 func (v *reviewer) attempts(a attempts) span {
-	delay := int64(math.Ceil(a.delay))
+	delay := ceilMillis(a.delay)
 	took := v.turns(a.do, int64(a.times), 0)
 	return span{took.least / max(1, int64(a.times)), add(took.most, scaled(int64(a.times-1), delay))}
 }

@@ -10,14 +10,14 @@ import (
 	"troupe/engine/lang"
 )
 
-var _ = define(Action[float64]{
+var _ = define(Action[time.Duration]{
 	Name: "wait", Group: "Waiting",
 	Doc:       "Waits for this many milliseconds, limited only by the task's time.",
-	Value:     lang.NumberShape("milliseconds", 0, lang.MaxMillis),
+	Value:     lang.PauseShape("milliseconds"),
 	Unbounded: true,
 	Example:   `{"wait":250}`,
-	Run: func(ctx context.Context, r *Run, s *Step, v float64) (Result, error) {
-		return nil, r.sleep(ctx, time.Duration(v*float64(time.Millisecond)))
+	Run: func(ctx context.Context, r *Run, s *Step, v time.Duration) (Result, error) {
+		return nil, r.sleep(ctx, v)
 	},
 })
 

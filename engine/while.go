@@ -69,6 +69,9 @@ func runWhile(ctx context.Context, r *Run, s *Step, v conditional) (Result, erro
 	defer l.begin()()
 	for ; ; l.i++ {
 		r.path = s.Path
+		if err := r.captures.arrive(ctx, s); err != nil { // the list may have begun to wait for one
+			return l.interrupted(err)
+		}
 		is, err := decider{r, s}.decide(ctx, &v.cond)
 		if err != nil {
 			return l.interrupted(err)

@@ -247,6 +247,7 @@ func (r *responses) answered(t *Tab, s *session, e *network.EventResponseReceive
 	q.worker = e.Response.FromServiceWorker
 	for _, w := range q.wanted {
 		w.status.Store(q.status)
+		w.answer.Store(&answerHead{q.url, e.Response.MimeType})
 	}
 	if e.Response.MimeType == "text/event-stream" {
 		q.stream = true // it never ends; a page with one can still be idle

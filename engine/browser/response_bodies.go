@@ -27,8 +27,10 @@ type Wanted struct {
 	// its own. Empty: it shares with no other.
 	Key string
 
-	n      int          // its place among all
-	begun  atomic.Bool  // a request has begun whose answer it gets
+	n      int                       // its place among all
+	begun  atomic.Bool               // a request has begun whose answer it gets
+	came   atomic.Pointer[time.Time] // when the last of the answer came; nil: it has not
+	answer atomic.Pointer[answerHead]
 	status atomic.Int64 // of the answer, once it has begun
 	once   sync.Once
 	done   chan struct{}
@@ -77,11 +79,38 @@ func (w *Wanted) Begun() bool { return w.begun.Load() }
 // Status is the answer's, or 0 while there is none.
 func (w *Wanted) Status() int { return int(w.status.Load()) }
 
+// answerHead is what an answer says of itself.
+type answerHead struct{ url, kind string }
+
+// Answer is the address that has answered, and the type of its body.
+func (w *Wanted) Answer() (url, kind string) {
+	if a := w.answer.Load(); a != nil {
+		return a.url, a.kind
+	}
+	return "", ""
+}
+
+// Arrived is when the last of the answer came, which may be before its body was read, or when
+// it was known that there is none.
+func (w *Wanted) Arrived() (at time.Time, come bool) {
+	if came := w.came.Load(); came != nil {
+		return *came, true
+	}
+	return at, false
+}
+
+// arrives notes when the answer came.
+func (w *Wanted) arrives() {
+	now := time.Now()
+	w.came.CompareAndSwap(nil, &now)
+}
+
 // Body returns the answer's bytes.
 func (w *Wanted) Body() ([]byte, error) { return w.body, w.err }
 
 func (w *Wanted) end(body []byte, err error) {
 	w.once.Do(func() {
+		w.arrives()
 		w.body, w.err = body, err
 		close(w.done)
 	})
@@ -106,6 +135,9 @@ func (r *responses) take(k requestKey, q request, err error) {
 		return
 	}
 	r.held += q.size
+	for _, w := range q.wanted {
+		w.arrives()
+	}
 	p := k.tab.bodies.ask(q.from, k.id, q.worker)
 	go func() {
 		body, missing := answerBody(p)

@@ -187,20 +187,33 @@ func withArticle(noun string) string {
 // MaxMillis is the longest time in a request: a day, longer than any task.
 const MaxMillis = 24 * 60 * 60 * 1000
 
-// MillisShape is a time above zero, in milliseconds.
+// MillisShape is a limit of time above zero, in milliseconds. More than [MaxMillis] is
+// lowered to that: no task lasts as long.
 var MillisShape = Shape[time.Duration]{
-	Words: "milliseconds", Schema: `{"type":"number","exclusiveMinimum":0,"maximum":86400000}`,
+	Words: "milliseconds", Schema: `{"type":"number","exclusiveMinimum":0}`,
 	Read: func(d *Decoder, n *Node) time.Duration {
 		if n.Kind != '0' {
 			d.Fault(n, "want a number of milliseconds, not %s", n.TypeName())
 			return 0
 		}
-		if n.Number <= 0 || n.Number > MaxMillis {
-			d.Fault(n, "want a number of milliseconds above 0 and up to %d, not %s", MaxMillis, plain(n.Number))
+		if n.Number <= 0 {
+			d.Fault(n, "want a number of milliseconds above 0, not %s", plain(n.Number))
 			return 0
 		}
-		return time.Duration(n.Number * float64(time.Millisecond))
+		return max(1, time.Duration(min(n.Number, MaxMillis)*float64(time.Millisecond)))
 	},
+}
+
+// PauseShape is how long something is to wait, in milliseconds: also not at all. Faults call
+// it what.
+func PauseShape(what string) Shape[time.Duration] {
+	return Shape[time.Duration]{
+		Words: "milliseconds", Schema: `{"type":"number","minimum":0,"maximum":86400000}`,
+		Read: func(d *Decoder, n *Node) time.Duration {
+			ms := NumberShape(what, 0, MaxMillis).Read(d, n)
+			return time.Duration(ms * float64(time.Millisecond))
+		},
+	}
 }
 
 // KeyShape is a key of the data cache.
