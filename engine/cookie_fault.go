@@ -35,6 +35,8 @@ func surelyWrong(c browser.Cookie) string {
 	switch {
 	case c.Name != "" && probe.Valid() != nil:
 		return fmt.Sprintf("name: %q is no name for a cookie: want letters, digits and signs other than spaces and ()<>@,;:/[]?={}", lang.Short(c.Name, 100))
+	case c.Partition != nil && !c.Secure:
+		return "partitionKey: a cookie that is kept for pages of one site alone needs secure: true"
 	case c.Domain != "" && err == nil && !domainMatches(u.Hostname(), c.Domain):
 		return fmt.Sprintf("the domain %s is another one: want %s, or a domain that it is in", lang.Short(c.Domain, 200), u.Hostname())
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 
 	"troupe/engine/browser"
@@ -47,13 +48,14 @@ var webURLShape = lang.Shape[lang.Text]{
 
 var _ = define(Action[address]{
 	Name: "getCookies", Group: "Cookies",
-	Doc:   "Returns the cookies that the browser would send to a URL, or all its cookies with `true`.",
+	Doc:   "Returns the cookies that the browser would send to a URL, or all its cookies with `true`. Cookies that are kept for pages of one site alone (`Partitioned`) are among them, with their `partitionKey`.",
 	Value: addressShape,
 	Opts: []Opt{
 		opt("name", lang.NonEmptyShape("cookie name"), "Only cookies of this name."),
 		opt("domain", lang.NonEmptyShape("domain"), "Only cookies of this domain and those below it."),
+		partitionOpt,
 	},
-	Result:  "array of `{name, value, domain, path, secure, httpOnly, sameSite, session, expirationDate}`; `expirationDate` is in seconds since the epoch, and absent for a session cookie; `sameSite` is absent where none was set",
+	Result:  "array of `{name, value, domain, path, secure, httpOnly, sameSite, session, expirationDate, partitionKey}`; `expirationDate` is in seconds since the epoch, and absent for a session cookie; `sameSite` is absent where none was set, and `partitionKey` of cookies that are not partitioned",
 	Example: `{"getCookies":"http://demo.troupe.test/"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v address) (Result, error) {
 		if r.page.input != sentNothing || r.page.script { // which may be what sets a cookie
@@ -75,7 +77,7 @@ var _ = define(Action[address]{
 		}
 		out := []cookieOut{}
 		for _, c := range cookies {
-			if (name == "" || c.Name == name) && (domain == "" || domainMatches(c.Domain, domain)) {
+			if inPartition(s, c) && (name == "" || c.Name == name) && (domain == "" || domainMatches(c.Domain, domain)) {
 				out = append(out, showCookie(c))
 			}
 		}
@@ -108,10 +110,48 @@ type cookieOut struct {
 	SameSite       string   `json:"sameSite,omitempty"`
 	Session        bool     `json:"session"`
 	ExpirationDate *float64 `json:"expirationDate,omitempty"`
+
+	Partition *browser.Partition `json:"partitionKey,omitempty"`
+}
+
+// partitionShape is the site of the pages that a cookie is kept for alone.
+var partitionShape = lang.Shape[*browser.Partition]{
+	Words:  "site of a page, or {topLevelSite, hasCrossSiteAncestor}",
+	Schema: `{"anyOf":[{"type":"string","minLength":1},{"type":"object","required":["topLevelSite"],"additionalProperties":false,"properties":{"topLevelSite":{"type":"string","minLength":1},"hasCrossSiteAncestor":{"type":"boolean","default":true}}}]}`,
+	Read: func(d *lang.Decoder, n *lang.Node) *browser.Partition {
+		p := &browser.Partition{Ancestor: true}
+		site := func(f *lang.Node) {
+			s, ok := d.ReadString(f, "the site of a page, such as https://shop.example")
+			u, err := url.Parse(s)
+			if ok && (err != nil || u.Scheme == "" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "") {
+				d.Fault(f, "want the site of a page, such as https://shop.example, not %q", lang.Short(s, 200))
+			}
+			p.Site = strings.TrimSuffix(s, "/")
+		}
+		if n.IsString() {
+			site(n)
+			return p
+		}
+		if d.ReadObject(n, "partitionKey", lang.Field("topLevelSite", site), lang.Field("hasCrossSiteAncestor", func(f *lang.Node) { p.Ancestor = lang.BoolShape.Read(d, f) })) && p.Site == "" {
+			d.Fault(n, "want topLevelSite in partitionKey, the site of a page such as https://shop.example")
+		}
+		return p
+	},
+}
+
+var partitionOpt = opt("partitionKey", partitionShape, "Only cookies that are kept for pages of this site alone: a site such as `https://shop.example`, or `{topLevelSite, hasCrossSiteAncestor}`.")
+
+// inPartition reports whether a cookie is in the partition that the step names, if it does.
+func inPartition(s *Step, c browser.Cookie) bool {
+	return samePartition(own[*browser.Partition](s, "partitionKey", nil), c)
+}
+
+func samePartition(want *browser.Partition, c browser.Cookie) bool {
+	return want == nil || c.Partition != nil && *c.Partition == *want
 }
 
 func showCookie(c browser.Cookie) cookieOut {
-	o := cookieOut{Name: c.Name, Value: c.Value, Domain: c.Domain, Path: c.Path, Secure: c.Secure, HTTPOnly: c.HTTPOnly, SameSite: c.SameSite, Session: c.Session}
+	o := cookieOut{Name: c.Name, Value: c.Value, Domain: c.Domain, Path: c.Path, Secure: c.Secure, HTTPOnly: c.HTTPOnly, SameSite: c.SameSite, Session: c.Session, Partition: c.Partition}
 	if !c.Session {
 		e := c.Expires
 		o.ExpirationDate = &e
@@ -148,12 +188,13 @@ type cookieIn struct {
 	domain, sameSite       *lang.Text
 	secure, httpOnly       bool
 	expires                *float64
+	partition              *browser.Partition
 }
 
 var cookieShape = lang.Shape[cookieIn]{
 	Words: "cookie",
 	Schema: `{"type":"object","required":["url","name","value"],"additionalProperties":false,"properties":{"url":{"type":"string"},"name":{"type":"string"},"value":{"type":"string"},` +
-		`"domain":{"type":"string"},"path":{"type":"string"},"secure":{"type":"boolean"},"httpOnly":{"type":"boolean"},"sameSite":{"enum":["Strict","Lax","None"]},"session":{"type":"boolean"},"expirationDate":{"type":"number"}}}`,
+		`"domain":{"type":"string"},"path":{"type":"string"},"secure":{"type":"boolean"},"httpOnly":{"type":"boolean"},"sameSite":{"enum":["Strict","Lax","None"]},"session":{"type":"boolean"},"expirationDate":{"type":"number"},"partitionKey":` + partitionShape.Schema + `}}`,
 	Read: func(d *lang.Decoder, n *lang.Node) (c cookieIn) {
 		text := func(to *lang.Text) func(*lang.Node) {
 			return func(f *lang.Node) { *to = lang.TextShape("string").Read(d, f) }
@@ -177,6 +218,7 @@ var cookieShape = lang.Shape[cookieIn]{
 				e := lang.NumberShape("seconds since the epoch", 0, 1e12).Read(d, f)
 				c.expires = &e
 			}),
+			lang.Field("partitionKey", func(f *lang.Node) { c.partition = partitionShape.Read(d, f) }),
 		)
 		if !ok {
 			return c
@@ -204,7 +246,7 @@ func (c cookieIn) Keys(to map[string]bool) {
 
 var _ = define(Action[[]cookieIn]{
 	Name: "setCookies", Group: "Cookies",
-	Doc: "Sets cookies. Each needs `url`, `name` and `value`, and can have `domain`, `path`, `secure`, `httpOnly`, `sameSite` and `expirationDate` (seconds since the epoch). Without `expirationDate` the cookie ends with the session. A cookie is for the host of the URL only; with a `domain` that begins with a dot it is also for the hosts below that domain.",
+	Doc: "Sets cookies. Each needs `url`, `name` and `value`, and can have `domain`, `path`, `secure`, `httpOnly`, `sameSite`, `expirationDate` (seconds since the epoch) and `partitionKey`, as `getCookies` gives it. Without `expirationDate` the cookie ends with the session. A cookie is for the host of the URL only; with a `domain` that begins with a dot it is also for the hosts below that domain.",
 	Value: lang.Shape[[]cookieIn]{
 		Words: "array of cookies", Schema: `{"type":"array","items":` + cookieShape.Schema + `,"minItems":1,"maxItems":500}`,
 		Read: func(d *lang.Decoder, n *lang.Node) []cookieIn {
@@ -251,7 +293,7 @@ var _ = define(Action[[]cookieIn]{
 
 // cookie fills in the values of a cookie.
 func (c cookieIn) cookie(r *Run) (browser.Cookie, error) {
-	out := browser.Cookie{Secure: c.secure, HTTPOnly: c.httpOnly, Session: c.expires == nil}
+	out := browser.Cookie{Secure: c.secure, HTTPOnly: c.httpOnly, Session: c.expires == nil, Partition: c.partition}
 	if c.expires != nil {
 		out.Expires = *c.expires
 	}
@@ -275,13 +317,14 @@ func (c cookieIn) cookie(r *Run) (browser.Cookie, error) {
 
 var _ = define(Action[cookieIn]{
 	Name: "deleteCookie", Group: "Cookies",
-	Doc: "Deletes the cookies with this name that the browser would send to a URL.",
+	Doc: "Deletes the cookies with this name that `getCookies` lists for the URL, also those that are kept for pages of one site alone. With `partitionKey` it is only those of that site.",
 	Value: lang.Shape[cookieIn]{
-		Words: "{url, name}", Schema: `{"type":"object","required":["url","name"],"additionalProperties":false,"properties":{"url":{"type":"string"},"name":{"type":"string","minLength":1}}}`,
+		Words: "{url, name}", Schema: `{"type":"object","required":["url","name"],"additionalProperties":false,"properties":{"url":{"type":"string"},"name":{"type":"string","minLength":1},"partitionKey":` + partitionShape.Schema + `}}`,
 		Read: func(d *lang.Decoder, n *lang.Node) (c cookieIn) {
 			ok := d.ReadObject(n, "deleteCookie",
 				lang.Field("url", func(f *lang.Node) { c.url = webURLShape.Read(d, f) }),
 				lang.Field("name", func(f *lang.Node) { c.name = lang.NonEmptyShape("name").Read(d, f) }),
+				lang.Field("partitionKey", func(f *lang.Node) { c.partition = partitionShape.Read(d, f) }),
 			)
 			for _, name := range []string{"url", "name"} {
 				if f := n.Field(name); ok && (f == nil || f.IsNull()) {
@@ -303,7 +346,7 @@ var _ = define(Action[cookieIn]{
 		}
 		var out []browser.Cookie
 		for _, c := range cookies {
-			if c.Name == name {
+			if c.Name == name && samePartition(v.partition, c) {
 				out = append(out, c)
 			}
 		}
@@ -313,17 +356,19 @@ var _ = define(Action[cookieIn]{
 
 var _ = define(Action[address]{
 	Name: "clearCookies", Group: "Cookies",
-	Doc:     "Deletes all cookies, or only those that the browser would send to a URL.",
+	Doc:     "Deletes all cookies, or only those that `getCookies` lists for a URL, also those that are kept for pages of one site alone.",
 	Value:   addressShape,
+	Opts:    []Opt{partitionOpt},
 	Example: `{"clearCookies":true}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v address) (Result, error) {
-		if v.all {
+		if _, some := s.Options.own["partitionKey"]; v.all && !some {
 			return nil, r.tabs.Cookies.Clear(ctx)
 		}
 		cookies, err := v.cookies(ctx, r)
 		if err != nil {
 			return nil, err
 		}
+		cookies = slices.DeleteFunc(cookies, func(c browser.Cookie) bool { return !inPartition(s, c) })
 		return nil, r.tabs.Cookies.Delete(ctx, cookies)
 	},
 })

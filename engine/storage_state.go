@@ -49,6 +49,9 @@ type StateEntry struct {
 func storageStateOf(s *browser.State) *StorageState {
 	out := &StorageState{Cookies: []StateCookie{}, Origins: []StateOrigin{}}
 	for _, c := range s.Cookies {
+		if c.Partition != nil {
+			continue // other tools would take it for one of all pages
+		}
 		k := StateCookie{Name: c.Name, Value: c.Value, Domain: c.Domain, Path: c.Path, Expires: c.Expires, HTTPOnly: c.HTTPOnly, Secure: c.Secure, SameSite: c.SameSite}
 		if c.Session {
 			k.Expires = -1

@@ -27,6 +27,28 @@ type Cookie struct {
 	SameSite string  `json:"sameSite,omitempty"`
 	Session  bool    `json:"session,omitempty"`
 	Expires  float64 `json:"expires,omitempty"` // seconds since the epoch
+	// Partition is that of the pages that it is kept for alone; nil: it is for all.
+	Partition *Partition `json:"partitionKey,omitempty"`
+}
+
+// Partition is the page around what has set a cookie.
+type Partition struct {
+	Site     string `json:"topLevelSite"`
+	Ancestor bool   `json:"hasCrossSiteAncestor"` // another site is between them, or the cookie's own site is another
+}
+
+func (p *Partition) key() *network.CookiePartitionKey {
+	if p == nil {
+		return nil
+	}
+	return &network.CookiePartitionKey{TopLevelSite: p.Site, HasCrossSiteAncestor: p.Ancestor}
+}
+
+func partitionOf(k *network.CookiePartitionKey) *Partition {
+	if k == nil {
+		return nil
+	}
+	return &Partition{k.TopLevelSite, k.HasCrossSiteAncestor}
 }
 
 // SentTo reports whether the browser would send the cookie to an address.
@@ -65,7 +87,7 @@ func (jar *CookieJar) All(ctx context.Context) ([]Cookie, error) {
 	out := make([]Cookie, 0, len(res.Cookies))
 	for _, k := range res.Cookies {
 		out = append(out, Cookie{Name: k.Name, Value: k.Value, Domain: k.Domain, Path: k.Path, Secure: k.Secure, HTTPOnly: k.HTTPOnly,
-			SameSite: string(k.SameSite), Session: k.Session, Expires: k.Expires})
+			SameSite: string(k.SameSite), Session: k.Session, Expires: k.Expires, Partition: partitionOf(k.PartitionKey)})
 	}
 	return out, nil
 }
@@ -82,7 +104,7 @@ func (jar *CookieJar) set(ctx context.Context, all []Cookie) error {
 	params := storage.SetCookiesParams{BrowserContextID: jar.context.id}
 	for _, k := range all {
 		p := &network.CookieParam{Name: k.Name, Value: k.Value, URL: k.URL, Domain: k.Domain, Path: k.Path, Secure: k.Secure, HTTPOnly: k.HTTPOnly,
-			SameSite: network.CookieSameSite(k.SameSite)}
+			SameSite: network.CookieSameSite(k.SameSite), PartitionKey: k.Partition.key()}
 		if !k.Session && k.Expires > 0 {
 			p.Expires = cdp.TimeSinceEpoch(k.Expires)
 		}
@@ -105,7 +127,7 @@ func (jar *CookieJar) Delete(ctx context.Context, all []Cookie) error {
 	}
 	var sent []*pending
 	for _, k := range all {
-		sent = append(sent, t.s.send(network.CommandDeleteCookies, network.DeleteCookiesParams{Name: k.Name, Domain: k.Domain, Path: k.Path}))
+		sent = append(sent, t.s.send(network.CommandDeleteCookies, network.DeleteCookiesParams{Name: k.Name, Domain: k.Domain, Path: k.Path, PartitionKey: k.Partition.key()}))
 	}
 	for _, p := range sent {
 		if err := p.wait(ctx, nil); err != nil {
