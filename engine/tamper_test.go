@@ -210,17 +210,32 @@ func TestTamperingChangesNothing(t *testing.T) {
 
 var hosts = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
-// TestScriptsOfTamperedPages wants an answer that is JSON even from a page that
-// has put its own functions in the place of those that make it.
+// TestScriptsOfTamperedPages: the value of a script, and a property, is what JSON says of it,
+// also in a page that has put its own functions in the place of those that make it, before the
+// script or in it.
 func TestScriptsOfTamperedPages(t *testing.T) {
-	for _, tampering := range []string{`JSON.stringify=()=>'}{'`, `JSON.stringify=()=>({})`, `Promise.prototype.then=()=>7`, `JSON.stringify=()=>{throw 1}`} {
-		url := serve(t, "<!doctype html><p>x</p><script>"+tampering+"</script>")
-		o := play(t, newInstance(t), fmt.Sprintf(`{"config":{"actionTimeout":2000},"actions":[{"open":%q},{"evaluate":"return 1","options":{"save":"v"}},{"getText":"p"}]}`, url), TaskEnv{})
-		if len(o.Failures) != 1 || o.Failures[0].Code != CodeScriptError {
-			t.Errorf("%s: %v", tampering, failuresOf(o))
+	const value = `{list:[1,'a"é',[],{},undefined,NaN,-0],date:new Date(0),own:{toJSON(){return [this.x]},x:1},url:new URL('http://a.example/'),typed:new Uint8Array([7]),none:undefined,f(){},length:2,nested:[[[new Date(5)]]],'<k>':null}`
+	const want = `{"list":[1,"a\"é",[],{},null,null,0],"date":"1970-01-01T00:00:00.000Z","own":[1],"url":"http://a.example/","typed":{"0":7},"length":2,"nested":[[["1970-01-01T00:00:00.005Z"]]],"<k>":null}`
+	const prototype = `Object.toJSON=(o)=>o;for(const c of [Array,String,Number,Boolean,Date])c.prototype.toJSON=function(){return '"'+this+'"'};`
+	in := newInstance(t)
+	for _, tampering := range []string{
+		``, prototype, prototype + `Object.prototype.toJSON=()=>'o'`, `JSON.stringify=()=>'}{'`, `JSON.stringify=()=>({})`, `JSON.stringify=()=>{throw 1}`, `JSON=undefined`, `JSON={}`, `delete window.JSON`,
+		`Promise.prototype.then=()=>7`, `JSON.stringify=new Proxy(JSON.stringify,{apply:()=>'"p"'})`, `JSON.stringify=JSON.stringify.bind(JSON)`, `JSON.stringify=((f)=>(v)=>f([v]))(JSON.stringify)`,
+		`JSON.stringify=()=>1;Array.isArray=()=>false;Object.keys=()=>[];Array.prototype.map=Array.prototype.join=Array.prototype.forEach=()=>1;String.prototype.replace=String.prototype.charCodeAt=()=>'';Object.prototype.hasOwnProperty=()=>false;Object.freeze=()=>undefined`,
+	} {
+		for _, when := range []struct{ page, script string }{{tampering, ""}, {"", tampering + ";"}} {
+			url := serve(t, "<!doctype html><p>x</p><script>"+when.page+";document.querySelector('p').own={a:[1,'b'],d:new Date(0)}</script>")
+			o := play(t, in, fmt.Sprintf(`{"config":{"actionTimeout":4000},"actions":[{"open":%q},{"evaluate":%q,"options":{"save":"v"}},{"if":{"condition":{"selector":"p","property":"own.a","operator":"contains","value":"b"},"then":[{"set":{"yes":1}}]}},{"evaluate":"return saved.v.list[1]","options":{"save":"s"}},{"getSavedData":["v","yes","s"]}]}`,
+				url, when.script+"return "+value), TaskEnv{})
+			if got := string(o.Data); len(o.Failures) > 0 || !sameJSON(o.Data, []byte(`{"v":`+want+`,"yes":1,"s":"a\"é"}`)) {
+				t.Errorf("%q before %q: %s, %v", when.page, when.script, got, failuresOf(o))
+			}
 		}
-		if b, err := json.Marshal(o); err != nil || string(o.Data) != `"x"` {
-			t.Errorf("%s: the outcome is %s, %v", tampering, b, err)
+	}
+	for _, circular := range []string{`const a=[];a.push(a);return a`, prototype + `const a={};a.a=[a];return a`, `return 1n`} {
+		o := play(t, in, fmt.Sprintf(`{"actions":[{"evaluate":%q}]}`, circular), TaskEnv{})
+		if len(o.Failures) != 1 || o.Failures[0].Code != CodeScriptError {
+			t.Errorf("%s: %s, %v", circular, o.Data, failuresOf(o))
 		}
 	}
 }

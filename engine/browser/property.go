@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/dom"
@@ -11,8 +12,8 @@ import (
 )
 
 // readProperty reads a property in the page's own world, as JSON.
-const readProperty = `function(path){let v=this;for(const p of path.split('.'))v=v===null||v===undefined?undefined:v[p];` +
-	`if(v===undefined||typeof v==='function')return 'null';try{return JSON.stringify(v)??'null'}catch{return JSON.stringify(String(v))}}`
+var readProperty = `function(path){const asJSON=` + asJSON + `;let v=this;for(let i=0;i<path.length;i++)v=v===null||v===undefined?undefined:v[path[i]];` +
+	`if(v===undefined||typeof v==='function')return 'null';try{return asJSON(v)??'null'}catch{return asJSON(''+v)}}`
 
 // PageProperty reads a property of the element that the page script has chosen,
 // as the page's own scripts see it. An element that is gone has none.
@@ -30,7 +31,7 @@ func (ps *PageScript) PageProperty(ctx context.Context, path string) (json.RawMe
 	if err := s.call(ctx, dom.CommandResolveNode, dom.ResolveNodeParams{BackendNodeID: node.Node.BackendNodeID}, &own); err != nil {
 		return null, fmt.Errorf("reading a property: %w", err)
 	}
-	arg, err := json.Marshal(path)
+	arg, err := json.Marshal(strings.Split(path, "."))
 	if err != nil {
 		return null, err
 	}

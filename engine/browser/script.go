@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -35,8 +36,19 @@ var ErrTooLong = errors.New("the script's value is too long")
 // ErrNoFrameWorld says that a frame has no world to run a script in.
 var ErrNoFrameWorld = errors.New("the frame has no document to run a script in")
 
-// scriptHead comes before a script to make it the body of a function.
-const scriptHead = "(async(saved)=>{"
+// asJSON is JSON.stringify in a page that may have put functions of its own in its place, or
+// toJSON on the prototypes of arrays, texts and numbers, as old libraries do. Where that is not
+// ruled out, it needs nothing but the language: operators, spread and for-in. A list is what has
+// a length that is its own and cannot be deleted. What the page's classes say of themselves by
+// toJSON counts.
+var asJSON = strings.Join(strings.Split(strings.TrimSpace(asJSONFile), "\n"), " ")
+
+//go:embed js/asjson.js
+var asJSONFile string
+
+// scriptHead comes before a script to make it the body of a function. It is one line.
+var scriptHead = "(async(asJSON,max,run,saved)=>{try{Object.freeze(saved)}catch{}" +
+	"const s=asJSON(await run(saved));return s===undefined?'null':s.length>max?s.length:s})(" + asJSON + "," + strconv.Itoa(MaxReply) + ",async(saved)=>{"
 
 // Evaluate runs a script as the body of an async function in the page's own world
 // and returns its value as JSON. The script sees saved, a JSON object or nothing,
@@ -55,7 +67,7 @@ func (ps *PageScript) valueOf(ctx context.Context, script string, saved json.Raw
 	}
 	// The value is turned into JSON in the page, so that toJSON counts and
 	// what is not JSON (undefined, a function) becomes null as JSON would.
-	expr := scriptHead + script + "\n})(Object.freeze(" + string(saved) + ")).then(v=>{const s=JSON.stringify(v);return s===undefined?'null':s.length>" + strconv.Itoa(MaxReply) + "?s.length:s})"
+	expr := scriptHead + script + "\n}," + string(saved) + ")"
 	yes := true
 	p := runtime.EvaluateParams{Expression: expr, AwaitPromise: &yes, ReturnByValue: &yes, UserGesture: &yes}
 	if inFrame {
@@ -95,8 +107,7 @@ func (ps *PageScript) valueOf(ctx context.Context, script string, saved json.Raw
 	case err != nil:
 		return nil, ErrTooLong
 	}
-	// The page may have put functions of its own in the place of those that made
-	// the value.
+	// The page may have put something of its own in the place of promises.
 	text, err := call.textAsItIs(res.Result.Value)
 	var size float64
 	switch {
