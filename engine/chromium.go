@@ -185,6 +185,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	if !stopped && ctx.Err() == nil {
 		r.captures.collect(ctx, 0)
 	}
+	cache.expectNothing()
 	took := time.Since(began)
 	after, end := context.WithTimeout(context.WithoutCancel(ctx), aftermath+in.patience)
 	defer end()
@@ -199,6 +200,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	r.collect(o)
 	r.keepHAR(after, o)
 	r.saveProfile(ctx, o)
+	r.warnUnread()
 	o.Warnings, o.Truncated = r.reports.warnings, r.reports.truncated()
 	if t.Config.Trace {
 		o.Traffic = traffic()

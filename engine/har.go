@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -96,6 +97,7 @@ type (
 		Params   []harPair `json:"params"`
 		Text     string    `json:"text"`
 		Encoding string    `json:"encoding,omitempty"`
+		Comment  string    `json:"comment,omitempty"`
 	}
 	harResponse struct {
 		Status     int        `json:"status"`
@@ -182,6 +184,15 @@ func requestOf(q *browser.Exchange) harRequest {
 	if q.Sent.String() != "" {
 		out.Post = &harPost{Type: header(q.Sends, "content-type"), Params: []harPair{}}
 		out.Post.Text, out.Post.Encoding = harText(q.Sent.String())
+	}
+	if q.SentCut {
+		out.BodySize = -1 // that is, it is not known
+		if n, err := strconv.Atoi(header(q.Sends, "content-length")); err == nil {
+			out.BodySize = n
+		}
+		if out.Post != nil {
+			out.Post.Comment = "it is longer: this is its beginning"
+		}
 	}
 	return out
 }

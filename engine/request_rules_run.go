@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"troupe/engine/browser"
 	"troupe/engine/lang"
@@ -105,4 +106,19 @@ func (r *Run) forOrigin(text, origin string) (string, error) {
 		return "", Problemf(CodeInvalidValue, "a secret for %s is not one of that origin: its origins are the operator's", origin)
 	}
 	return filled.Expand(nil)
+}
+
+// warnUnread says which requests were answered although they could not be read.
+func (r *Run) warnUnread() {
+	failed, let, names := r.tabs.Unread()
+	of := ""
+	if len(names) > 0 {
+		of = ": " + strings.Join(names, ", ")
+	}
+	if failed > 0 {
+		r.warn("%d %s too large to be compared with the rules of config for requests and sites, and %s failed%s", failed, Plural(failed, "request was", "requests were"), Plural(failed, "was", "were"), of)
+	}
+	if let > 0 {
+		r.warn("%d %s too large to be read, and %s sent: no rule was about %s", let, Plural(let, "request was", "requests were"), Plural(let, "was", "were"), Plural(let, "it", "them"))
+	}
 }

@@ -50,7 +50,8 @@ type Exchange struct {
 	Sends       []Field
 	Sent        mask.Text // what was sent with it
 	SentSize    int
-	Status      int // zero: no answer
+	SentCut     bool // Sent is the beginning of it, or less
+	Status      int  // zero: no answer
 	StatusText  mask.Text
 	Protocol    string
 	Type        mask.Text // of its content
@@ -146,7 +147,9 @@ func (a *Archive) begins(t *Tab, s *session, e *network.EventRequestWillBeSent) 
 	var sent []byte
 	for _, part := range e.Request.PostDataEntries {
 		sent = append(sent, part.Bytes...)
+		q.SentCut = q.SentCut || len(part.Bytes) >= cutBytes
 	}
+	q.SentCut = q.SentCut || len(sent) >= maxBytes/4*3
 	q.SentSize, q.foreign = len(sent), !t.context.Sites.AllowFrame(e.DocumentURL)
 	if a.bodies && !q.foreign && a.takes(len(sent)) {
 		q.Sent = a.clean(string(sent))

@@ -36,6 +36,7 @@ type Context struct {
 	Dialogs   DialogRules
 	Snapshots Snapshots
 	Sites     Sites
+	unread    unreadRequests
 
 	b    *Browser
 	id   cdp.BrowserContextID
@@ -85,7 +86,7 @@ func (b *Browser) NewContext(ctx context.Context, proxy string) (*Context, error
 	c := &Context{b: b, id: made.BrowserContextID, gone: make(chan struct{}), changed: make(chan struct{}), width: DefaultWidth, height: DefaultHeight,
 		casting: make(chan struct{}, 1), beside: map[target.ID]*Tab{}}
 	c.Transfers = Transfers{context: c, active: map[string]*Download{}}
-	c.Network.context, c.Cookies.context, c.Journal.context, c.Snapshots.context, c.Sites.context = c, c, c, c, c
+	c.Network.context, c.Cookies.context, c.Journal.context, c.Snapshots.context, c.Sites.context, c.unread.context = c, c, c, c, c, c
 	b.mu.Lock()
 	b.contexts[string(c.id)] = c
 	b.mu.Unlock()

@@ -190,10 +190,7 @@ func (f *remoteFrame) event(method string, params jsonv2.Value) {
 			t.FileInputs.opened(f.s, &e)
 		}
 	case "Fetch.requestPaused":
-		var e fetch.EventRequestPaused
-		if decode(params, &e) {
-			t.letGo(f.s, &e)
-		}
+		t.context.unread.paused(f.s, params, func(e *fetch.EventRequestPaused) { t.letGo(f.s, e) })
 	case "Fetch.authRequired":
 		t.context.login(f.s, params)
 	case "Inspector.targetCrashed":

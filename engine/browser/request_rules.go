@@ -279,6 +279,7 @@ func (m *Mock) answer(e *fetch.EventRequestPaused) fetch.FulfillRequestParams {
 func (c *Context) login(s *session, params jsonv2.Value) {
 	var e fetch.EventAuthRequired
 	if !decode(params, &e) || e.AuthChallenge == nil {
+		c.unread.login(s, params)
 		return
 	}
 	answer := fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseDefault}

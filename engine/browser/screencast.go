@@ -113,6 +113,8 @@ func (k *cast) follow(ctx context.Context, t *Tab, changed <-chan struct{}) bool
 		case f := <-k.frames:
 			switch {
 			case !runs: // it was on its way when the browser was told to stop
+			case len(f.Data) == 0: // it is too large
+				rest()
 			case !bytes.Equal(f.Data, last):
 				last, unseen = f.Data, 0
 				k.show(last)
@@ -170,8 +172,8 @@ func (k *cast) show(picture []byte) {
 // frame handles a picture, on the reader's goroutine.
 func (k *cast) frame(params jsonv2.Value) {
 	var f page.EventScreencastFrame
-	if !decode(params, &f) {
-		return
+	if !decode(params, &f) || len(f.Data) >= cutPicture {
+		f.Data = nil // it is waited for all the same
 	}
 	select {
 	case k.frames <- f:

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/fetch"
 )
 
@@ -302,17 +303,16 @@ func (t *Tab) stub(ctx context.Context, f func() error) error {
 var emptyPage = base64.StdEncoding.EncodeToString([]byte("<!doctype html><title></title>"))
 
 // paused answers a request that was held.
-func (t *Tab) paused(e *fetch.EventRequestPaused) {
-	id := e.RequestID
+func (t *Tab) paused(params jsonv2.Value) {
 	t.mu.Lock()
 	stubbed := t.stubbed
 	t.mu.Unlock()
 	if !stubbed {
-		t.letGo(t.s, e)
+		t.context.unread.paused(t.s, params, func(e *fetch.EventRequestPaused) { t.letGo(t.s, e) })
 		return
 	}
 	t.s.send(fetch.CommandFulfillRequest, map[string]any{
-		"requestId": id, "responseCode": 200, "body": emptyPage,
+		"requestId": unreadID(params), "responseCode": 200, "body": emptyPage,
 		"responseHeaders": []map[string]string{{"name": "Content-Type", "value": "text/html"}},
 	})
 }

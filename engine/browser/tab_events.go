@@ -27,7 +27,7 @@ func init() { // what handles an event may lead to others
 		"Page.fileChooserOpened":          on(func(t *Tab, e *page.EventFileChooserOpened) { t.FileInputs.opened(t.s, e) }),
 		"Input.dragIntercepted":           on(func(t *Tab, e *input.EventDragIntercepted) { t.Input.intercepted(e) }),
 		"Page.screencastFrame":            (*Tab).screencastFrame,
-		"Fetch.requestPaused":             on((*Tab).paused),
+		"Fetch.requestPaused":             (*Tab).paused,
 		"Fetch.authRequired":              func(t *Tab, p jsonv2.Value) { t.context.login(t.s, p) },
 		"Target.attachedToTarget":         func(t *Tab, p jsonv2.Value) { t.remote.changes(t.s, "Target.attachedToTarget", p) },
 		"Target.detachedFromTarget":       func(t *Tab, p jsonv2.Value) { t.remote.changes(t.s, "Target.detachedFromTarget", p) },

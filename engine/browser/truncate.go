@@ -23,7 +23,11 @@ type truncator struct {
 	long []byte // the one text that may be long, as it is without escapes
 	cut  bool   // that text was too long, or the message was
 
+	bytes int // of fields that are bytes, so far, in base64
+
 	key   string // of the text that comes
+	value bool   // that text is no name
+	array bool   // it is one of several
 	start int    // of the text in out
 	room  int    // for it in out
 	most  int    // of it in long; zero: it is not the long one
@@ -95,6 +99,16 @@ func (s *truncator) between(b []byte) {
 	if len(b) > 0 {
 		s.start = 0
 	}
+	if t := bytes.TrimSpace(b); len(t) > 0 {
+		switch last := t[len(t)-1]; {
+		case last == '[':
+			s.value, s.array = true, true
+		case len(t) == 1 && last == ',' && s.array:
+			s.value = true
+		default:
+			s.value, s.array = last == ':', false
+		}
+	}
 	s.out = append(s.out, b...)
 }
 
@@ -106,7 +120,9 @@ func (s *truncator) text() error {
 	case answer && s.long == nil:
 		s.most = maxLong[s.key]
 	case !answer && s.key == "data": // a picture that a page was asked for
-		s.room = maxEvent / 2
+		s.room = maxPicture
+	case !answer && s.value && byteFields[s.key]:
+		s.room = min(s.room, maxBytes-s.bytes)
 	}
 	for {
 		more, err := s.more()
@@ -134,16 +150,38 @@ func (s *truncator) text() error {
 			return err
 		}
 	}
-	if s.room < 0 {
+	isBytes := s.value && byteFields[s.key] && !s.isAnswer()
+	if s.room < 0 && isBytes && isBase64(s.out[s.start:]) {
+		s.out = s.out[:len(s.out)-(len(s.out)-s.start)%4] // so that the rest can be decoded
+	} else if s.room < 0 {
 		s.out = append(s.out, "…"...)
 	} else if s.most > 0 {
 		s.long = nil // all of it is in out
+	}
+	if isBytes {
+		s.bytes += (len(s.out) - s.start + 3) / 4 * 4
 	}
 	if s.over {
 		s.long, s.cut = []byte{}, true
 	}
 	s.out = append(s.out, '"')
 	return nil
+}
+
+// byteFields are the names of fields in events that are bytes, in base64. One that is cut in
+// the middle of a character, or that ends with a mark for people, could not be decoded, and the
+// event would be lost with it.
+var byteFields = map[string]bool{
+	"bytes": true, "data": true, "credentialId": true, "privateKey": true, "userHandle": true, "largeBlob": true, "cmtgKeys": true, "body": true, "payloadData": true,
+}
+
+func isBase64(b []byte) bool {
+	for _, c := range b {
+		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '+' && c != '/' {
+			return false
+		}
+	}
+	return true
 }
 
 // plain takes a part of a text that has no escapes.
@@ -265,6 +303,8 @@ const half = "\uFFFD"
 var (
 	heading = regexp.MustCompile(`^\{"(?:id":\d+|method":"[\w.]+")`)
 	address = regexp.MustCompile(`,"sessionId":"\w+"\}$`)
+	// asking is the head of an event that has to be answered, with what names it.
+	asking = regexp.MustCompile(`^\{"method":"Fetch\.\w+","params":\{"requestId":"[\w.-]+"`)
 )
 
 // drop reads the rest of a message that is too large, and gives it without all but
@@ -287,6 +327,9 @@ func (s *truncator) drop() ([]byte, error) {
 	}
 	if head == nil {
 		return nil, nil
+	}
+	if named := asking.Find(s.out); named != nil {
+		head = append(bytes.Clone(named), '}')
 	}
 	if a := address.Find(tail); a != nil {
 		return append(bytes.Clone(head), a...), nil

@@ -20,6 +20,15 @@ const (
 	maxText   = 64 << 10 // a text
 	maxEvent  = 1 << 20  // an event with its cut texts
 	maxAnswer = 16 << 20 // an answer with its cut texts
+
+	maxPicture = maxEvent / 2 // a picture that comes by itself, in base64
+	maxBytes   = maxEvent / 4 // all other bytes of an event, in base64
+)
+
+// Bytes that are as long as this may have been cut.
+const (
+	cutPicture = maxPicture / 4 * 3
+	cutBytes   = maxText / 4 * 3
 )
 
 // maxLong are the texts that calls are made for. One in each message may be longer

@@ -47,7 +47,7 @@ func (c *Context) joins(e *target.EventAttachedToTarget, page func() string) boo
 // workerPaused answers a request of a worker that was held.
 func (c *Context) workerPaused(s *session, page func() string, e *fetch.EventRequestPaused) {
 	if r := c.requestRules(); r != nil && e.Request != nil {
-		r.decide(s, e, page(), false)
+		c.unread.decide(r, s, e, page(), false)
 		return
 	}
 	s.send(fetch.CommandContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID})
@@ -99,10 +99,7 @@ func (c *Context) workerEvent(s *session, page func() string, method string, par
 			c.b.conn.drop(e.SessionID)
 		}
 	case "Fetch.requestPaused":
-		var e fetch.EventRequestPaused
-		if decode(params, &e) {
-			c.workerPaused(s, page, &e)
-		}
+		c.unread.paused(s, params, func(e *fetch.EventRequestPaused) { c.workerPaused(s, page, e) })
 	case "Fetch.authRequired":
 		c.login(s, params)
 	}
