@@ -55,7 +55,7 @@ var _ = define(Action[address]{
 		opt("domain", lang.NonEmptyShape("domain"), "Only cookies of this domain and those below it."),
 		partitionOpt,
 	},
-	Result:  "array of `{name, value, domain, path, secure, httpOnly, sameSite, session, expirationDate, partitionKey}`; `expirationDate` is in seconds since the epoch, and absent for a session cookie; `sameSite` is absent where none was set, and `partitionKey` of cookies that are not partitioned",
+	Result:  "array of `{name, value, domain, path, secure, httpOnly, sameSite, session, expirationDate, partitionKey}`; `expirationDate` is in seconds since the epoch, and absent for a session cookie. `sameSite` and `partitionKey` are absent where there is none",
 	Example: `{"getCookies":"http://demo.troupe.test/"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v address) (Result, error) {
 		if r.page.input != sentNothing || r.page.script { // which may be what sets a cookie
