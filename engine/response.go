@@ -1,22 +1,13 @@
 package engine
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"net/url"
-	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"troupe/engine/browser"
 	"troupe/engine/lang"
@@ -231,85 +222,6 @@ func (cs *captures) keep(c *capture) error {
 	return nil
 }
 
-// arrive waits for the responses whose values a step uses, so that none is used before it is
-// there.
-func (cs *captures) arrive(ctx context.Context, s *Step) error {
-	for _, key := range cs.used(s) {
-		for _, c := range cs.run.cache.expected(key) {
-			if c.open && !c.ended {
-				return Problemf(CodeInvalidValue, "%q has no value yet: it gets the responses to %q when the list ends", key, c.pattern)
-			}
-			now, limit := time.Now(), cs.run.task.Config.ActionTimeout
-			t := c.term(term{now.Add(limit), limit})
-			if own := s.Options.Timeout; own > 0 && now.Add(own).Before(t.until) {
-				t = term{now.Add(own), own}
-			}
-			err := cs.end(ctx, c, t, !c.until.IsZero() && t.until.Equal(c.until))
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if err != nil {
-				p := cs.run.problem(s, err)
-				return Problemf(p.Code, "%q has no value: %s", key, p.Text)
-			}
-		}
-	}
-	return nil
-}
-
-// used are the keys that a step uses of those that responses are to be kept under.
-func (cs *captures) used(s *Step) []string {
-	coming := cs.run.cache.expects()
-	if len(coming) == 0 {
-		return nil
-	}
-	keys := map[string]bool{}
-	s.keys(keys)
-	switch v := s.value.(type) {
-	case []string: // of getSavedData
-		for _, key := range v {
-			keys[key] = true
-		}
-	case lang.Text:
-		if s.def.name == "evaluate" && strings.Contains(v.String(), "saved") {
-			for _, key := range coming {
-				if hasName(v.String(), key) {
-					keys[key] = true
-				}
-			}
-		}
-	}
-	if key := s.Options.Push; key != "" && s.def.name != "waitForResponse" {
-		keys[key] = true // what is appended comes after it
-	}
-	return slices.Sorted(maps.Keys(keys))
-}
-
-// waits are the responses that a step would wait for.
-func (cs *captures) waits(s *Step) (all []*capture) {
-	for _, key := range cs.used(s) {
-		all = append(all, cs.run.cache.expected(key)...)
-	}
-	return all
-}
-
-// hasName reports whether a script has a key in it that is no part of a longer name.
-func hasName(script, key string) bool {
-	part := func(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-	for at := 0; ; {
-		i := strings.Index(script[at:], key)
-		if i < 0 {
-			return false
-		}
-		before, _ := utf8.DecodeLastRuneInString(script[:at+i])
-		after, _ := utf8.DecodeRuneInString(script[at+i+len(key):])
-		if !part(before) && !part(after) {
-			return true
-		}
-		at += i + len(key)
-	}
-}
-
 // tolerate lets the answers from the first one on fail: the actions that wait for them run
 // again.
 func (cs *captures) tolerate(first int) {
@@ -449,66 +361,4 @@ func (cs *captures) await(ctx context.Context, c *capture, w *browser.Wanted, t 
 		return nil, errCaptured // before a copy of it is made
 	}
 	return b, nil
-}
-
-// given is a body as the action is to give it.
-func (cs *captures) given(ctx context.Context, c *capture, w *browser.Wanted, b []byte) (json.RawMessage, error) {
-	m := cs.run.mask
-	clean := func() []byte { // before it is turned into something that does not show what is in it
-		if utf8.Valid(b) && m.Holds(string(b)) {
-			return []byte(m.Text(string(b)).String())
-		}
-		return b
-	}
-	switch c.as {
-	case "json":
-		if b = bytes.TrimPrefix(b, byteOrderMark); !json.Valid(b) || !utf8.Valid(b) {
-			return nil, Problemf(CodeInvalidValue, "The response to %q is no JSON: as text or base64 it can be read", c.pattern)
-		}
-		return json.RawMessage(browser.WellFormed(b)), nil
-	case "text":
-		if !utf8.Valid(b) {
-			return nil, Problemf(CodeInvalidValue, "The response to %q is no text in UTF-8: as base64 or file it can be read", c.pattern)
-		}
-		return json.Marshal(string(b))
-	case "base64":
-		return json.Marshal(base64.StdEncoding.EncodeToString(clean()))
-	case "file":
-		return cs.file(ctx, c, w, clean())
-	}
-	if !utf8.Valid(b) {
-		cs.run.path = c.step.Path
-		cs.run.warn("the response to %q is no text, and what is no UTF-8 in it was replaced: as base64 or file gives its bytes", c.pattern)
-	}
-	return bodyJSON(b), nil
-}
-
-// file keeps a body as a file.
-func (cs *captures) file(ctx context.Context, c *capture, w *browser.Wanted, b []byte) (json.RawMessage, error) {
-	r := cs.run
-	if r.env.SaveFile == nil {
-		return nil, Problemf(CodeInvalidValue, "the response cannot be kept: this service has no storage for files")
-	}
-	address, kind := w.Answer()
-	d := Downloaded{Name: "response", Size: int64(len(b)), Type: kind, Hash: fmt.Sprintf("%x", sha256.Sum256(b))}
-	if u, err := url.Parse(address); err == nil {
-		if name := path.Base(u.Path); name != "." && name != "/" {
-			d.Name = r.mask.Text(lang.Short(name, 100)).String()
-		}
-	}
-	var err error
-	d.URL, err = r.env.SaveFile(ctx, File{Account: r.env.Account, Plan: r.env.Plan, Name: d.Name, ContentType: "application/octet-stream"}, bytes.NewReader(b))
-	if err != nil {
-		return nil, Problemf(CodeInternal, "the response could not be kept: %s", ErrorText(err))
-	}
-	return json.Marshal(d)
-}
-
-// bodyJSON is a body as JSON: itself if it is, else as a string.
-func bodyJSON(b []byte) json.RawMessage {
-	if json.Valid(b) && utf8.Valid(b) {
-		return json.RawMessage(browser.WellFormed(b))
-	}
-	s, _ := json.Marshal(strings.ToValidUTF8(string(b), "\uFFFD"))
-	return s
 }
