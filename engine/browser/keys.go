@@ -46,6 +46,9 @@ var modifierMask = map[string]int64{
 	"Alt": int64(kb.ModifierAlt), "Control": int64(kb.ModifierCtrl), "Meta": int64(kb.ModifierMeta), "Shift": int64(kb.ModifierShift),
 }
 
+// eitherSide are the numbers of modifiers that a keyboard has twice.
+var eitherSide = map[string]int64{"Shift": 16, "Control": 17, "Alt": 18}
+
 // ParseChord reads a key or a combination such as "Control+Shift+A". The order
 // of the modifiers does not matter, and "+" is a key too: "Shift++". A
 // combination of nothing but modifiers presses them all.
@@ -168,8 +171,15 @@ func event(kind input.DispatchKeyEventType, k *kb.Key, mask int64) input.Dispatc
 	e := input.DispatchKeyEventParams{
 		Type: kind, Modifiers: mask, Key: k.Key, Code: k.Code, WindowsVirtualKeyCode: k.Windows, NativeVirtualKeyCode: k.Native,
 	}
-	if strings.HasSuffix(k.Code, "Left") && modifierMask[k.Key] != 0 {
-		e.Location = 1
+	if modifierMask[k.Key] != 0 {
+		if strings.HasSuffix(k.Code, "Left") {
+			e.Location = 1
+		}
+		// Pages get the number of the key, whichever of the two it is; the table has one for
+		// each.
+		if code := eitherSide[k.Key]; code != 0 {
+			e.WindowsVirtualKeyCode, e.NativeVirtualKeyCode = code, code
+		}
 	}
 	if kind == keyDown {
 		e.Text, e.UnmodifiedText = k.Text, k.Unmodified
