@@ -9,7 +9,7 @@ import (
 
 var _ = define(Action[lang.Selector]{
 	Name: "check", Group: "Interaction",
-	Doc:     "Checks a checkbox, radio button or switch by clicking it, or its label if the input itself is hidden. Does nothing if it is already checked. Also works for the roles `checkbox`, `radio`, `switch` and `menuitemcheckbox` with `aria-checked`, and for a text in the control or its label. A warning says if the menu has closed with the click, so that its state cannot be seen.",
+	Doc:     "Checks a checkbox, radio button or switch by clicking it, or its label if the input itself is hidden. Does nothing if it is already checked. Also works for the roles `checkbox`, `radio`, `switch`, `menuitemcheckbox` and `treeitem` with `aria-checked`, and for a text in the control or its label. A warning says if the menu has closed with the click, so that its state cannot be seen.",
 	Value:   lang.SelectorShape,
 	Example: `{"check":"#urgent"}`, Page: "/contact",
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {

@@ -32,6 +32,7 @@ type offer struct {
 	step  *Step
 	into  lang.Selector
 	paths []string
+	over  *browser.Point // of the page, where the files were dragged to show the element
 }
 
 // answer clicks an element and gives the files to the chooser that this opens. Where
@@ -40,6 +41,9 @@ type offer struct {
 func (of *offer) answer(ctx context.Context, what string, button bool) error {
 	tab, err := of.run.page.tab(ctx)
 	if err != nil {
+		return err
+	}
+	if dropped, err := of.dropUnseen(ctx, tab); dropped || err != nil {
 		return err
 	}
 	opened, done, err := tab.FileInputs.Choosers(ctx)
@@ -81,6 +85,10 @@ func (of *offer) answer(ctx context.Context, what string, button bool) error {
 			return nil
 		}
 	}
+	folder := false
+	if err == nil && came && c.HasInput() {
+		folder, err = tab.FileInputs.TakesFolder(ctx, c)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -88,11 +96,60 @@ func (of *offer) answer(ctx context.Context, what string, button bool) error {
 		return Problemf(CodeInvalidValue, "Element %q is %s, not a file input: a click on it opened no file chooser within %dms, and it accepts no dropped files", of.into.String(), what, Millis(patience))
 	case !c.HasInput():
 		return Problemf(CodeInvalidValue, "Element %q opens a picker that only a person can answer, such as showOpenFilePicker: want an element that opens a file input or accepts dropped files", of.into.String())
-	case len(of.paths) > 1 && !c.Several:
+	case len(of.paths) > 1 && !c.Several && !folder:
 		return Problemf(CodeInvalidValue, "Element %q takes one file, not %d", of.into.String(), len(of.paths))
 	}
 	of.run.page.input = sentAct
-	return tab.FileInputs.Choose(ctx, c, of.paths)
+	give := of.paths
+	if folder {
+		path, err := of.run.tabs.Transfers.FolderOf(of.paths)
+		if err != nil {
+			return err
+		}
+		give = []string{path}
+	}
+	return tab.FileInputs.Choose(ctx, c, give)
+}
+
+// show drags the files over the middle of the page where the element cannot be seen: some
+// pages show their place for files only then.
+func (of *offer) show(ctx context.Context, tab *browser.Tab) error {
+	var seen bool
+	if err := of.run.page.ask(ctx, of.step, "visible", of.into, nil, &seen); err != nil || seen {
+		return err
+	}
+	w, h := of.run.tabs.Size()
+	middle := browser.Point{X: float64(w) / 2, Y: float64(h) / 2}
+	if err := tab.Input.DragOver(ctx, middle, of.paths); err != nil {
+		return err
+	}
+	of.over = &middle
+	of.run.page.input = sentAct
+	return nil
+}
+
+// dropUnseen drops the files on an element that can be seen only while files are dragged.
+func (of *offer) dropUnseen(ctx context.Context, tab *browser.Tab) (dropped bool, err error) {
+	if err := of.show(ctx, tab); err != nil || of.over == nil {
+		return false, err
+	}
+	for range 5 { // pages draw it a little later
+		if dropped, err = of.drop(ctx, tab, nil); dropped || err != nil {
+			return dropped, err
+		}
+		if err := of.run.sleep(ctx, 50*time.Millisecond); err != nil {
+			return false, err
+		}
+	}
+	return false, of.away(ctx, tab)
+}
+
+// away takes the files away that were dragged over the page.
+func (of *offer) away(ctx context.Context, tab *browser.Tab) error {
+	if of.over == nil {
+		return nil
+	}
+	return tab.Input.DragAway(ctx, *of.over, of.paths)
 }
 
 // drop lets the files go over an element, if the page takes them there and has

@@ -10,7 +10,7 @@ import (
 var _ = define(Action[lang.Selector]{
 	Name: "click", Group: "Interaction",
 	Doc: "Clicks a visible point of an element with the pointer, once the element is visible, enabled and still. It waits for a disabled element up to the action's time; `options.timeout` shortens that. " +
-		"It scrolls an element out from under a bar first. Of a text field that cannot be hit itself, it clicks the box that the page draws around it. If the page replaces the element under the pointer, it clicks the replacement if that is alike, else it fails with `element_gone`. " +
+		"It scrolls an element out from under a bar first, also if only its middle is covered. Of a text field that cannot be hit itself, it clicks the box that the page draws around it. If the page replaces the element under the pointer, it clicks the replacement if that is alike, else it fails with `element_gone`. " +
 		"If another element still covers it after a second, the click goes through the DOM instead. Its event is not trusted then, and a warning names the cover. `force: false` makes that a failure.",
 	Value: lang.SelectorShape,
 	Opts: append([]Opt{

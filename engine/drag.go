@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -33,6 +34,7 @@ var _ = define(Action[carry]{
 	Name: "drag", Group: "Interaction",
 	Doc: "Drags an element onto another one with the pointer: it presses the button on the first, moves to the second and lets go. Pages that drag by pointer events see the pointer move; what is `draggable` is dragged and dropped as the browser does it, with `dragstart`, `dragover`, `drop` and `dragend`. " +
 		"Instead of the second element, `[x, y]` drags by so many CSS pixels, as for a slider. Instead of the first, `$file:N` or an array of such files drops files of the request. " +
+		"The place may appear when the drag begins: until it can be seen, the element, or the files, are dragged over the page. " +
 		"A warning says if the second element accepts nothing that is dropped; with files that is a failure.",
 	Value: lang.Shape[carry]{
 		Words: "[selector, selector or [x, y]]",
@@ -119,16 +121,29 @@ func (v carry) drag(ctx context.Context, r *Run, s *Step) (err error) {
 			return err
 		}
 	}
-	// Where it goes is looked for when it has been taken: pages make room then.
-	to, err := v.spot(ctx, r, s, from.Point)
-	if err != nil {
-		return err
+	// Where it goes is looked for when it has been taken: pages make room then. What cannot be
+	// seen yet may come when it is dragged.
+	later := v.by == nil
+	if later {
+		if later, err = v.unseen(ctx, r, s); err != nil {
+			return err
+		}
+	}
+	w, h := r.tabs.Size()
+	to := browser.Point{X: float64(w) / 2, Y: float64(h) / 2}
+	if !later {
+		if to, err = v.spot(ctx, r, s, from.Point); err != nil {
+			return err
+		}
 	}
 	// Browsers and pages drag only what has moved a little.
-	if err := t.Input.Drag(ctx, from.Toward(to, 4), from.Toward(to, 12)); err != nil {
+	at = from.Toward(to, 12)
+	if at == from.Point { // it lies in the middle of the page already
+		at = browser.Point{X: from.X + 12, Y: from.Y}
+	}
+	if err := t.Input.Drag(ctx, from.Toward(at, 4), at); err != nil {
 		return err
 	}
-	at = from.Toward(to, 12)
 	var lifted bool
 	raw, err := r.page.call(ctx, s, Call{Fn: "lifted"})
 	if err == nil {
@@ -137,15 +152,27 @@ func (v carry) drag(ctx context.Context, r *Run, s *Step) (err error) {
 	if err != nil {
 		return fmt.Errorf("asking whether the browser drags: %w", err)
 	}
+	if lifted {
+		if err := t.Input.AwaitDragged(ctx); err != nil {
+			return err
+		}
+	}
+	if later {
+		if lifted {
+			if err := t.Input.DragElementTo(ctx, at, at.Near()); err != nil {
+				return err
+			}
+		}
+		if to, err = v.spot(ctx, r, s, from.Point); err != nil {
+			return err
+		}
+	}
 	if !lifted {
 		if err := t.Input.Drag(ctx, at.Way(to)...); err != nil {
 			return err
 		}
 		at = to
 		return nil
-	}
-	if err := t.Input.AwaitDragged(ctx); err != nil {
-		return err
 	}
 	var there *browser.Point
 	if v.by == nil {
@@ -169,6 +196,13 @@ func (v carry) drag(ctx context.Context, r *Run, s *Step) (err error) {
 		r.warn("%q did not accept what was dragged onto it", v.onto.String())
 	}
 	return err
+}
+
+// unseen reports whether the element that something is let go over cannot be seen now.
+func (v carry) unseen(ctx context.Context, r *Run, s *Step) (bool, error) {
+	var seen bool
+	err := r.page.ask(ctx, s, "visible", v.onto, nil, &seen)
+	return !seen, err
 }
 
 // spot is where what was taken at a point is let go.
@@ -197,12 +231,15 @@ func (v carry) dropFiles(ctx context.Context, r *Run, s *Step) error {
 		}
 		of.paths = append(of.paths, path)
 	}
-	if _, err := v.spot(ctx, r, s, browser.Point{}); err != nil { // waits for the element
-		return err
-	}
 	t, err := r.page.tab(ctx)
 	if err != nil {
 		return err
+	}
+	if err := of.show(ctx, t); err != nil {
+		return err
+	}
+	if _, err := v.spot(ctx, r, s, browser.Point{}); err != nil { // waits for the element
+		return errors.Join(err, of.away(context.WithoutCancel(ctx), t))
 	}
 	dropped, err := of.drop(ctx, t, nil)
 	if err == nil && !dropped {

@@ -17,7 +17,8 @@ var _ = define(Action[lang.Pair[lang.Selector, lang.Text]]{
 	Doc: "Types a text into a field, with real key events for each character. It clears the field first; with `clear: false` it appends the text. " +
 		"Fields with a value that is chosen instead of typed (date, time, month, week, color, range) get the value at once, with `input` and `change` events. Editable elements work like fields; a label, or a text in it, stands for its control. " +
 		"The action fails if the field accepts none of the text. If the page changes the text (a mask, a maximum length, other letters), a warning shows the field's value, or `***` for a password. " +
-		"It waits for a disabled or read-only field up to the action's time, because pages enable fields when their data arrives; `options.timeout` shortens that. " +
+		"It waits for a disabled or read-only field up to the action's time, because pages enable fields when their data arrives; `options.timeout` shortens that. It gives a read-only field the focus meanwhile, and clicks it once. " +
+		"If the page moves the focus elsewhere while keys are still to come, those are kept from what has it, and the rest is typed into the field. Boxes for one character, and fields that are full, hand the text on to the next one. If the document is replaced meanwhile, the text is typed into the new one, three times at most. " +
 		"`${secret:NAME}` in the text is a secret of the account. It goes only into fields of the secret's own origins, at once and without key events, and is masked in all results of the task.",
 	Value:   lang.PairShape(lang.SelectorShape, lang.SecretTextShape("text")),
 	Opts:    []Opt{opt("clear", lang.BoolShape, "Whether to clear the field first. Default: true.")},
@@ -54,6 +55,7 @@ type ready struct {
 	Keys    bool           `json:"keys"`    // what is there can be marked by keys only
 	Slow    bool           `json:"slow"`    // the page does something between two characters
 	Watched bool           `json:"watched"` // the page script reports the outcome
+	Whole   bool           `json:"whole"`   // keys would be rewritten: it goes in at once
 }
 
 // filling is one step that fills a field.
@@ -106,12 +108,17 @@ const maxRedrawn = 3
 // text types a text, and what is left of it where the page draws the field anew.
 func (fl *filling) text(ctx context.Context, text string, clear bool) error {
 	text = strings.ReplaceAll(text, "\r\n", "\n") // both together are the end of one line
-	all := utf8.RuneCountInString(text)
-	for again := 0; ; {
+	all, whole, first := utf8.RuneCountInString(text), text, clear
+	for again, anew := 0, 0; ; {
 		is, err := fl.once(ctx, text, clear, all, again)
 		switch {
 		case err != nil:
 			return err
+		case is.Anew:
+			if anew++; anew > maxRedrawn {
+				return Problemf(CodeElementGone, "The document of element %q is replaced again and again while text is typed into it", fl.into.String())
+			}
+			text, clear, again = whole, first, 0
 		case is.Rest != "" && len(is.Rest) < len(text):
 			text, clear, again = is.Rest, false, 0
 		case !is.Again && is.Rest == "":
@@ -129,6 +136,7 @@ func (fl *filling) text(ctx context.Context, text string, clear bool) error {
 type left struct {
 	Rest  string `json:"rest"`
 	Again bool   `json:"again"`
+	Anew  bool   `json:"anew"` // the document was replaced, and the new one has nothing of it
 }
 
 // once types a text of so many characters into a field, or the end of it, which did not
@@ -140,7 +148,7 @@ func (fl *filling) once(ctx context.Context, text string, clear bool, all, again
 	keys, last := browser.Keys(text)
 	ask := func(clicked bool) error {
 		f = ready{}
-		return fl.run.page.ask(ctx, fl.step, "fill", fl.into, map[string]any{"text": text, "clear": clear, "clicked": clicked, "id": id, "keys": keys}, &f)
+		return fl.run.page.ask(ctx, fl.step, "fill", fl.into, map[string]any{"text": text, "clear": clear, "clicked": clicked, "id": id, "keys": keys, "tries": again}, &f)
 	}
 	t, err := fl.run.tabs.Tab(ctx)
 	if err != nil {
@@ -172,6 +180,9 @@ func (fl *filling) once(ctx context.Context, text string, clear bool, all, again
 	if err := prepare(ctx, t, f); err != nil {
 		return none, err
 	}
+	if f.Whole {
+		return none, fl.whole(ctx, t, text, clear)
+	}
 	var pause func(context.Context) error
 	if f.Slow && utf8.RuneCountInString(text) <= longestCode {
 		pause = func(ctx context.Context) error {
@@ -189,11 +200,90 @@ func (fl *filling) once(ctx context.Context, text string, clear bool, all, again
 		return none, err
 	}
 	if last || text == "" {
-		if taken, _ := t.Input.KeysTaken(ctx, id); taken {
+		taken, _ := t.Input.KeysTaken(ctx, id)
+		if had := t.Input.HadOfText(id); taken && (had == "" || had == "whole") { // else it was leaving before it had all
 			return none, nil
 		}
 	}
-	return fl.left(ctx, id, again)
+	if is, err := fl.left(ctx, id, again); err != nil || !is.Anew {
+		return is, err
+	}
+	return fl.anew(t, id, text)
+}
+
+// anew says whether a text is to be typed again, whose document was replaced under it: not
+// where the page has had it and leads on, and there is no more of it where the tab has
+// closed.
+func (fl *filling) anew(t *browser.Tab, id int, text string) (left, error) {
+	had := t.Input.HadOfText(id)
+	switch {
+	case had == "sent":
+		fl.run.warn("the page left when a line of the text for %q ended: what comes after that is lost", fl.into.String())
+		return left{}, nil
+	case had == "whole", had == "" && (t.Closed() || strings.HasSuffix(text, "\n")):
+		return left{}, nil
+	case t.Closed():
+		return left{}, Problemf(CodeElementGone, "Element %q went away with its tab while text was typed into it", fl.into.String())
+	}
+	return left{Anew: true}, nil
+}
+
+// whole puts a text of several lines into an editor that closes brackets and indents lines
+// while they are typed: at once, and as what is pasted, by an event of its own and not by the clipboard, where that has not done it. What stands
+// there then is compared.
+func (fl *filling) whole(ctx context.Context, t *browser.Tab, text string, clear bool) error {
+	put := func() error { return t.Input.Insert(ctx, text) }
+	for pasted := false; ; pasted = true {
+		if err := put(); err != nil {
+			return err
+		}
+		fl.run.page.input = sentText
+		is, err := fl.stands(ctx, t, text, !clear)
+		if err != nil || !is.Known || is.Same {
+			return err
+		}
+		if pasted || !clear {
+			fl.run.warn("%q now holds %s: the page has made that of the text", fl.into.String(), is.Got)
+			return nil
+		}
+		if err := t.Input.Press(ctx, browser.All); err != nil {
+			return err
+		}
+		put = func() error {
+			_, err := fl.run.page.call(ctx, fl.step, Call{Fn: "pasteText", Arg: map[string]any{"text": text}})
+			return err
+		}
+	}
+}
+
+// standing is what an editor says that it holds.
+type standing struct {
+	Known bool   `json:"known"`
+	Same  bool   `json:"same"`
+	Got   string `json:"got"`
+}
+
+// stands asks an editor what it holds, as who copies it does, and leaves the caret at the
+// end.
+func (fl *filling) stands(ctx context.Context, t *browser.Tab, text string, part bool) (is standing, err error) {
+	if _, err := fl.run.page.call(ctx, fl.step, Call{Fn: "drawn"}); err != nil { // it has taken the text in by then
+		return is, err
+	}
+	if err := t.Input.Press(ctx, browser.All); err != nil {
+		return is, err
+	}
+	if _, err := fl.run.page.call(ctx, fl.step, Call{Fn: "drawn"}); err != nil {
+		return is, err
+	}
+	raw, err := fl.run.page.call(ctx, fl.step, Call{Fn: "stands", Arg: map[string]any{"text": text, "part": part}})
+	if err != nil {
+		return is, err
+	}
+	if err := json.Unmarshal(raw, &is); err != nil {
+		return is, fmt.Errorf("reading what an editor holds: %w", err)
+	}
+	fl.run.page.input = sentText
+	return is, t.Input.Press(ctx, browser.DocumentEnd)
 }
 
 // click gives the field the focus.
@@ -247,7 +337,7 @@ func (fl *filling) left(ctx context.Context, id, again int) (is left, err error)
 	c.Arg["unfocused"], c.Arg["last"] = !at.TakesKeys(ctx), again == maxRedrawn
 	reply, err := at.Call(ctx, c.Fn, c.Arg)
 	if errors.Is(err, browser.ErrDetached) && !fl.run.tabs.Crashed() || errors.Is(err, browser.ErrFrameLost) {
-		return is, nil
+		return left{Anew: true}, nil
 	}
 	if err != nil {
 		return is, err

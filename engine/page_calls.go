@@ -82,7 +82,7 @@ func (pc *pageCalls) callOnce(ctx context.Context, s *Step, c Call) (Result, err
 }
 
 // again are the functions of the page script that go on with what it was asked last.
-var again = map[string]bool{"drawn": true, "dragged": true}
+var again = map[string]bool{"drawn": true, "dragged": true, "put": true, "stands": true, "pasteText": true}
 
 // follow asks where the argument's place leads to. What was given input in a frame of
 // another origin settles first, where something else is asked for now.

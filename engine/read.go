@@ -42,7 +42,7 @@ var _ = define(Action[lang.Pair[lang.Selector, lang.Text]]{
 
 var _ = define(Action[lang.Selector]{
 	Name: "getValue", Group: "Data extraction",
-	Doc:     "Returns the current value of an input, textarea or select; for a select with `multiple`, an array.",
+	Doc:     "Returns the current value of an input, textarea or select, or of the one that a label belongs to; for a select with `multiple`, an array.",
 	Value:   lang.SelectorShape,
 	Result:  "string or array of strings",
 	Example: `{"getValue":"#q"}`,

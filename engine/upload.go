@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"troupe/engine/browser"
 	"troupe/engine/lang"
@@ -71,7 +73,7 @@ var _ = define(Action[uploading]{
 	Name: "uploadFile", Group: "File upload",
 	Doc: "Puts files into a file input. A source is `$file:N`, the Nth file of a multipart request, counted from 0, or a public URL that Troupe fetches under the same outbound rules as the browser. For several files, give an array of sources. A file has at most 25 MiB. " +
 		"The selector names the input, which can be hidden, its label, or an element that contains it. It can also name what a person would use: a button that opens a file chooser, which the action clicks, " +
-		"or a place to drop files on. The action drops the files if its click opens no chooser within a second, or at once if the element is not a button or link. It cannot give files to a picker of the File System Access API (`showOpenFilePicker`).",
+		"or a place to drop files on. The action drops the files if its click opens no chooser within a second, or at once if the element is not a button or link. Into an input for a folder the files go as the content of one. The action fails if the input has fewer files then than it was given. It cannot give files to a picker of the File System Access API (`showOpenFilePicker`).",
 	Value: lang.Shape[uploading]{
 		Words: "[selector, source or array of sources]", Schema: `{"type":"array","prefixItems":[` + lang.SelectorShape.Schema + `,{"anyOf":[` + sourceSchema + `,{"type":"array","items":` + sourceSchema + `,"minItems":1,"maxItems":50}]}],"minItems":2,"maxItems":2}`,
 	},
@@ -111,6 +113,7 @@ var _ = define(Action[uploading]{
 		var found struct {
 			Is     string `json:"is"`     // what is no file input
 			Button bool   `json:"button"` // it is made to be pressed
+			Folder bool   `json:"folder"` // it takes a folder
 		}
 		if err := r.page.ask(ctx, s, "fileInput", v.into, map[string]any{"count": len(paths)}, &found); err != nil {
 			return nil, err
@@ -120,9 +123,43 @@ var _ = define(Action[uploading]{
 			return nil, of.answer(ctx, found.Is, found.Button)
 		}
 		r.page.input = sentAct
-		return nil, r.page.at.SetFiles(ctx, paths)
+		give := paths
+		if found.Folder {
+			folder, err := r.tabs.Transfers.FolderOf(paths)
+			if err != nil {
+				return nil, err
+			}
+			give = []string{folder}
+		}
+		if err := r.page.at.SetFiles(ctx, give); err != nil {
+			return nil, err
+		}
+		return nil, r.arrived(ctx, s, v.into, len(paths))
 	},
 })
+
+// arrived looks whether an input has as many files as it was given.
+func (r *Run) arrived(ctx context.Context, s *Step, into lang.Selector, count int) error {
+	raw, err := r.page.call(ctx, s, Call{Fn: "put", Arg: map[string]any{"count": count, "ms": max(0, Millis(time.Until(r.deadline)))}})
+	r.page.input = sentAct
+	if err != nil {
+		if errors.Is(err, browser.ErrDetached) || errors.Is(err, browser.ErrFrameLost) {
+			return nil // a page that has left has had them
+		}
+		return err
+	}
+	var put struct {
+		N    int  `json:"n"`
+		Gone bool `json:"gone"`
+	}
+	if err := json.Unmarshal(raw, &put); err != nil {
+		return fmt.Errorf("reading what a file input has: %w", err)
+	}
+	if put.Gone || put.N >= count {
+		return nil
+	}
+	return Problemf(CodeInvalidValue, "Element %q took %d of %d %s", into.String(), put.N, count, Plural(count, "file", "files"))
+}
 
 // fetch brings one source into the browser's own folder, under a name that the
 // page will see, and returns its path.

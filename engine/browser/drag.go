@@ -78,7 +78,7 @@ func (in *Input) Take(ctx context.Context, p Point) (release func(context.Contex
 }
 
 func (in *Input) mouseDown(kind input.DispatchMouseEventType, p Point, buttons int64) *pending {
-	e := input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y, Button: input.MouseButtonLeft, Buttons: buttons, ClickCount: 1}
+	e := input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y, Button: input.MouseButtonLeft, Buttons: buttons, ClickCount: 1, Force: pressure(buttons)}
 	if kind == input.DispatchMouseEventTypeMouseMoved {
 		e.ClickCount = 0
 	}

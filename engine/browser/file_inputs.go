@@ -75,6 +75,24 @@ func (fi *FileInputs) opened(s *session, e *page.EventFileChooserOpened) {
 	}
 }
 
+// TakesFolder reports whether the input of a chooser takes a folder in place of files.
+func (fi *FileInputs) TakesFolder(ctx context.Context, c Chooser) (bool, error) {
+	var is struct {
+		Node struct {
+			Attributes []string `json:"attributes"`
+		} `json:"node"`
+	}
+	if err := c.s.call(ctx, dom.CommandDescribeNode, dom.DescribeNodeParams{BackendNodeID: c.input}, &is); err != nil {
+		return false, fmt.Errorf("looking at a file input: %w", err)
+	}
+	for i := 0; i+1 < len(is.Node.Attributes); i += 2 {
+		if is.Node.Attributes[i] == "webkitdirectory" {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // Choose answers a chooser with files.
 func (fi *FileInputs) Choose(ctx context.Context, c Chooser, paths []string) error {
 	return setFiles(ctx, c.s, dom.SetFileInputFilesParams{Files: paths, BackendNodeID: c.input})

@@ -26,6 +26,8 @@ type Input struct {
 	aimed     chan bool            // hears whether the press that is on its way has hit
 	unclicked string               // what has taken the place of what was pressed
 	typed     chan string          // hears what has come of the keys that are on their way
+	watched   bool                 // their document says when it goes under them
+	went      string               // what that document has said of the text
 	taken     chan *input.DragData // hears what the browser would drag
 	dragged   *input.DragData      // what is being dragged; of the task's goroutine
 }
@@ -58,7 +60,7 @@ func (in *Input) ClickAs(ctx context.Context, p Point, how Clicking) error {
 		button, down = input.MouseButtonRight, 2
 	}
 	mouse := func(kind input.DispatchMouseEventType, button input.MouseButton, buttons, count int64) *pending {
-		e := input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y, Button: button, Buttons: buttons, ClickCount: count, Modifiers: held}
+		e := input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y, Button: button, Buttons: buttons, ClickCount: count, Modifiers: held, Force: pressure(buttons)}
 		return in.tab.s.send(input.CommandDispatchMouseEvent, e)
 	}
 	sent := in.keys(how.Held.downs())
@@ -67,6 +69,14 @@ func (in *Input) ClickAs(ctx context.Context, p Point, how Clicking) error {
 		sent = append(sent, mouse(input.DispatchMouseEventTypeMousePressed, button, down, n), mouse(input.DispatchMouseEventTypeMouseReleased, button, 0, n))
 	}
 	return in.await(ctx, "clicking", append(sent, in.keys(how.Held.ups())...)...)
+}
+
+// pressure is what a mouse tells of itself: pages draw by it.
+func pressure(buttons int64) float64 {
+	if buttons == 0 {
+		return 0
+	}
+	return 0.5
 }
 
 func (in *Input) keys(events []input.DispatchKeyEventParams) (sent []*pending) {
@@ -134,6 +144,9 @@ func (in *Input) heard(word string) {
 	if !unclicked {
 		by = ""
 	}
+	if in.watched && (strings.HasPrefix(word, "gone ") || strings.HasPrefix(word, "leaves ")) {
+		in.went = word
+	}
 	switch {
 	case word == "hit" || word == "missed" || unclicked:
 		in.unclicked = by
@@ -153,8 +166,29 @@ func (in *Input) heard(word string) {
 // number, and Taken after them.
 func (in *Input) ExpectKeys() {
 	in.mu.Lock()
-	in.typed = make(chan string, 4)
+	in.typed, in.watched, in.went = make(chan string, 4), true, ""
 	in.mu.Unlock()
+}
+
+// HadOfText is what a document that has left, or was about to, has had of the text with
+// this number: the whole of it, all up to the end of a line that has sent it, or less. Empty
+// where it has said nothing.
+func (in *Input) HadOfText(id int) (had string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	var how string
+	var of int
+	if n, _ := fmt.Sscan(in.went, &how, &of, &had); n < 3 || of != id {
+		return ""
+	}
+	return had
+}
+
+// goneUnder reports whether the document has gone that the keys on their way were for.
+func (in *Input) goneUnder() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.watched && strings.HasPrefix(in.went, "gone ")
 }
 
 // KeysTaken waits for the page script's report on the keys with this number. It
@@ -174,6 +208,9 @@ func (in *Input) KeysTaken(ctx context.Context, id int) (taken, known bool) {
 				return true, true
 			case fmt.Sprint("doubt ", id):
 				return false, true
+			}
+			if strings.HasPrefix(word, fmt.Sprint("gone ", id, " ")) {
+				return false, false
 			}
 		case <-timer.C:
 			return false, false
@@ -218,7 +255,7 @@ const eachLooked, someLooked = 256, 32
 
 // Type types a text into whatever has the focus, each character with the events
 // of its key, and says how many characters it has typed. Where there is a pause it
-// comes between two characters.
+// comes between two characters. It stops where the document has gone that they are for.
 func (in *Input) Type(ctx context.Context, text string, pause func(context.Context) error) (typed int, err error) {
 	var sent []*pending
 	var ends []int // of each character on its way: how many events there are up to its last
@@ -238,8 +275,12 @@ func (in *Input) Type(ctx context.Context, text string, pause func(context.Conte
 		}
 		return err
 	}
+	defer func() { in.mu.Lock(); in.watched = false; in.mu.Unlock() }()
 	bounded := in.tab.context.Sites.bounded()
 	for i, r := range text {
+		if in.goneUnder() {
+			break
+		}
 		// The focus may move with each key, or be taken by a frame.
 		if bounded && (i < eachLooked || i%someLooked == 0) {
 			if i > 0 && len(ends) > 0 {
@@ -285,6 +326,14 @@ func (in *Input) Type(ctx context.Context, text string, pause func(context.Conte
 		return typed, nil
 	}
 	return typed, arrive(len(ends))
+}
+
+// Insert puts a text into whatever has the focus at once, without keys.
+func (in *Input) Insert(ctx context.Context, text string) error {
+	if err := in.KeysMayGo(ctx); err != nil {
+		return err
+	}
+	return in.await(ctx, "inserting a text", in.tab.s.send(input.CommandInsertText, input.InsertTextParams{Text: text}))
 }
 
 // await waits for input events that were sent. An event may close the tab or
@@ -335,7 +384,7 @@ func (in *Input) PressAndHold(ctx context.Context, p Point, hold time.Duration) 
 	}
 	left := input.MouseButtonLeft
 	if err := in.await(ctx, "clicking", in.tab.s.send(input.CommandDispatchMouseEvent,
-		input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: p.X, Y: p.Y, Button: left, Buttons: 1, ClickCount: 1})); err != nil {
+		input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: p.X, Y: p.Y, Button: left, Buttons: 1, ClickCount: 1, Force: pressure(1)})); err != nil {
 		return err
 	}
 	select {

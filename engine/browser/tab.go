@@ -106,6 +106,16 @@ func (t *Tab) Crashed() bool {
 	return t.crashed
 }
 
+// Closed reports whether the tab has closed.
+func (t *Tab) Closed() bool {
+	select {
+	case <-t.closed:
+		return true
+	default:
+		return false
+	}
+}
+
 // Interrupt ends scripts that run without end.
 func (t *Tab) Interrupt() {
 	t.everyProcess(func(s *session) { s.send(runtime.CommandTerminateExecution, nil) })

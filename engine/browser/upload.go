@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // KeepUpload writes a file into the browser's own folder, under a harmless form of
@@ -42,4 +43,39 @@ func (tr *Transfers) KeepUpload(name string, r io.Reader) (path string, size int
 	}
 	tr.uploaded(root, rel, size)
 	return filepath.Join(tr.context.b.dir, file), size, err
+}
+
+// FolderOf puts files that were kept before into a folder, for an input that takes one, and
+// returns its path. It is removed with the context, as they are.
+func (tr *Transfers) FolderOf(paths []string) (string, error) {
+	b := tr.context.b
+	root, err := b.openFolder()
+	if err != nil {
+		return "", fmt.Errorf("opening the browser's folder: %w", err)
+	}
+	defer root.Close()
+	rel := filepath.Join("tmp", "up-"+rand.Text())
+	folder := filepath.Join(rel, "files")
+	for _, dir := range []string{rel, folder} {
+		if err := errors.Join(root.Mkdir(dir, 0o700), root.Lchown(dir, b.proc.uid, b.proc.gid)); err != nil {
+			return "", errors.Join(fmt.Errorf("making a folder for uploads: %w", err), root.RemoveAll(rel))
+		}
+	}
+	used := map[string]bool{}
+	for _, path := range paths {
+		from, err := filepath.Rel(b.dir, path)
+		if err != nil {
+			return "", errors.Join(err, root.RemoveAll(rel))
+		}
+		name := filepath.Base(path)
+		for n, ext := 2, filepath.Ext(name); used[name]; n++ {
+			name = fmt.Sprintf("%s (%d)%s", strings.TrimSuffix(filepath.Base(path), ext), n, ext)
+		}
+		used[name] = true
+		if err := root.Link(from, filepath.Join(folder, name)); err != nil {
+			return "", errors.Join(fmt.Errorf("putting a file into a folder: %w", err), root.RemoveAll(rel))
+		}
+	}
+	tr.uploaded(root, rel, 0)
+	return filepath.Join(b.dir, folder), nil
 }

@@ -18,7 +18,7 @@ T.point = (a) => {
 // pointer looks for a point of an element, again and again until there is one.
 const pointer = (a) => {
   const covered = lasts(), moving = lasts(), hovered = new Set();
-  let tried = 0, scrolled = ''; // how often it was scrolled, and what is said of that
+  let halved = false, tried = 0, scrolled = ''; // how often it was scrolled, and what is said of that
   return async (el, why, avoid) => {
     if (!attached(el)) return undefined;
     const closed = is(el, 'option', 'optgroup') && closedList(el);
@@ -42,6 +42,10 @@ const pointer = (a) => {
     }
     const r = reach(el, avoid, a.at);
     if (!r.p && !r.at) { why.e = 'lies outside of what can be scrolled to'; return undefined; }
+    if (r.p && !a.at && r.cover && !halved) {
+      halved = true;
+      if (freeMiddle(el, avoid, r.cover)) { await frame(); why.e = 'is still moving'; return (await retry(el, a, avoid)) || undefined; }
+    }
     if (r.p) return aimed(el, a, r.p);
     const cut = cutOffBy(el);
     if (cut) { why.e = `is hidden: ${nameOf(cut)} cuts it off`; return undefined; }
@@ -91,7 +95,7 @@ const reachesFrame = (f, x, y) => { const top = hit(document, x, y); return !!to
 // character into it, what comes of that is told: {watched: true}.
 T.focus = (a) => withFirst(a, (el, why) => {
   if (!attached(el)) return undefined;
-  why.e = hiddenFor(el) || disabledBecause(el);
+  why.e = notShown(el) || disabledBecause(el);
   if (why.e) return undefined;
   intoView(el);
   const target = is(el, 'label') && el.control ? el.control : el;

@@ -79,6 +79,35 @@ const handsOn = (el) => takesKeys(el) || is(el, 'textarea') && (unseen(el) || cu
 // size of its own, as in a terminal.
 const catchesKeys = (el) => is(el, 'textarea') && dom.rects(el).length > 0 && !sized(dom.rect(el));
 
+// writesCode reports whether an element is an editor that may put in more than is typed:
+// brackets that are closed, and lines that begin where the last one did.
+const writesCode = (el) => handsOn(el) && !catchesKeys(el) || isEditable(el) && dom.attribute(el, 'spellcheck') === 'false' && styleOf(el).whiteSpace.startsWith('pre');
+let written = null; // the editor that a text was put into as a whole
+
+// T.stands({text, part}): whether an editor holds a text, of which all is selected, or with
+// part ends with it: what it would copy says so. {known: false} where it says nothing.
+T.stands = (a) => {
+  const el = written;
+  if (!el || !attached(el)) return { v: { known: false } };
+  const v = viewOf(el), data = new v.DataTransfer();
+  dom.dispatch(el, new v.ClipboardEvent('copy', { clipboardData: data, bubbles: true, cancelable: true, composed: true }));
+  const plain = (s) => s.replace(/\r\n?/g, '\n').replaceAll('\u00a0', ' ').replace(/\n+$/, '');
+  const got = data.getData('text/plain') || (is(el, 'textarea') ? dom.areaValue(el).slice(el.selectionStart, el.selectionEnd) : '');
+  if (got === '') return { v: { known: false } };
+  const stood = plain(got), want = plain(a.text);
+  return { v: { known: true, same: a.part ? stood.endsWith(want) : stood === want, got: JSON.stringify(upTo(got, 200)) } };
+};
+
+// T.pasteText({text}): tells the editor of a text that is pasted.
+T.pasteText = (a) => {
+  const el = written;
+  if (!el || !attached(el)) return done;
+  const v = viewOf(el), data = new v.DataTransfer();
+  data.setData('text/plain', a.text);
+  dom.dispatch(el, new v.ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true, composed: true }));
+  return done;
+};
+
 // oneByOne reports whether a field is a box for one character of a code. Pages
 // move the focus to the next box a moment after the character, so the next one
 // must not be typed before that.
@@ -171,12 +200,12 @@ const remark = (el, all) => {
 // has loaded, and of an element of its own that is put together when it likes.
 const unmade = (el) => dom.state(dom.doc(el)) !== 'complete' || dom.tag(el).includes('-');
 
-// T.fill({t, in, ms, text, clear, id, keys}): makes a field ready to be typed into
+// T.fill({t, in, ms, text, clear, id, keys, tries}): makes a field ready to be typed into
 // and gives {erase: whether to erase first} and the like, or sets the value of a
 // field that cannot be typed into: {set: true}. {click: point} asks for a click
 // first. With {watched: true} what comes of it is told: see attend.
 T.fill = (a) => {
-  const waits = expectant(a.ms), over = { tried: false, cover: null, leaves: false, focused: false, long: lasts() };
+  const waits = expectant(a.ms), over = { tried: false, woken: 0, clicked: false, cover: null, leaves: false, focused: false, long: lasts() }; // long: for how long it has been looked at since it was first asked
   return withFirst(a, async (host, why) => {
     const r = await readyToFill(a, waits, over, host, why);
     if (r?.v && !r.v.click && over.cover) r.w = [...(r.w || []), `"${a.t.a}" is covered by ${nameOf(over.cover)}${over.scrolled}: typed all the same`];
@@ -194,9 +223,26 @@ const instead = (el) => {
   if (['checkbox', 'switch', 'radio'].includes(role)) return '; use check or uncheck';
   return role === 'combobox' || dom.attribute(el, 'aria-haspopup') === 'listbox' ? '; click it, then its option' : '';
 };
+// edited reports whether an element is made to be written in, though it cannot be yet.
+const edited = (el) => dom.attribute(el, 'contenteditable') === 'false' && (dom.hasAttribute(el, 'tabindex') || ['textbox', 'searchbox', 'combobox'].includes(dom.attribute(el, 'role')));
+
+// wake does once what a person does first with a field that takes nothing yet: it gives it
+// the focus, and asks for a click a little later.
+const wake = (el, a, over) => {
+  if (!over.woken) { over.woken = now(); over.long(); intoView(el); focusOn(el); return undefined; }
+  if (over.clicked || over.long() < 150) return undefined;
+  over.clicked = true;
+  const p = reach(el).p;
+  return p ? { v: { click: p } } : undefined;
+};
 const readyToFill = async (a, waits, over, host, why) => {
   if (!attached(host)) return undefined;
   const el = fieldIn(host);
+  if (!el && !a.clicked && edited(host) && hiddenBecause(host) === '' && !disabledBecause(host)) {
+    const asks = wake(host, a, over);
+    why.e = 'is not editable';
+    return asks;
+  }
   if (!el) {
     const n = fieldsIn(host).length;
     why.e = `is ${an(nameOf(host))}: fill needs an input, a textarea or something editable` + (n ? `, one of the ${n} that are in it` : instead(host));
@@ -211,13 +257,14 @@ const readyToFill = async (a, waits, over, host, why) => {
   if (a.origins && chosen.includes(kind)) return fail('invalid_value', `Element "${a.t.a}" is an input of type ${kind}: a secret can be put into a text field only`);
   why.e = (host !== el && catchesKeys(el) ? hiddenBecause(host) : hiddenFor(el)) || disabledBecause(el);
   if (why.e) return undefined;
-  if (!isEditable(el) && el.readOnly) { why.e = 'is read-only'; return undefined; }
+  if (!isEditable(el) && el.readOnly) { why.e = 'is read-only'; return a.clicked ? undefined : wake(el, a, over); }
   if (waits(el)) { why.e = 'is in a page whose style sheets have not come'; return undefined; }
   if (slides(el) && (a.origins || !(await still(el)))) { why.e = 'is still moving'; return undefined; }
   intoView(el);
   if (!over.tried && !handsOn(el)) { // nobody types into what cannot be seen
-    const cover = reach(el).cover;
-    if (cover && !cutOffBy(el)) {
+    const { p, cover } = reach(el);
+    if (p) freeMiddle(el, undefined, cover);
+    else if (cover && !cutOffBy(el)) {
       over.leaves ||= leaves(cover, el);
       if (over.leaves && over.long() <= 1000) { why.e = `is covered by ${nameOf(cover)}`; return undefined; }
       const f = free(el);
@@ -267,7 +314,9 @@ const readyToFill = async (a, waits, over, host, why) => {
     if (inPart(el)) return typing({ slow: true });
   }
   if (!a.origins && part) return a.text === '' ? { v: { erase: true, slow: true } } : typing({ slow: true });
-  if (!a.origins && handsOn(el)) return catchesKeys(el) ? done : { v: { keys: true, erase: a.clear } }; // a terminal takes keys that erase as orders
+  const whole = !a.origins && /[\n\r]/.test(a.text) && writesCode(el);
+  if (whole) written = el;
+  if (!a.origins && handsOn(el)) return catchesKeys(el) ? done : { v: { keys: true, erase: a.clear, whole } }; // a terminal takes keys that erase as orders
   if (!a.origins && a.clear && !empty && is(el, 'input') && hasPattern(el)) return typing({ keys: true, erase: true, slow: true }, 5);
   const full = textIn(el) !== '';
   const news = isEditable(el) && !marked(el, a.clear) && told(el);
@@ -282,6 +331,7 @@ const readyToFill = async (a, waits, over, host, why) => {
     remark(el, a.clear);
   }
   await news;
+  if (whole) return { v: { erase: a.clear && full, whole } };
   const how = { erase: a.clear && full, slow: oneByOne(el) };
   return a.origins ? { v: how } : typing(how, how.erase ? 1 : 0);
 };

@@ -2,7 +2,8 @@
 // finding what stands in the place of an element that was drawn anew.
 
 // reach looks for a point of an element where the pointer gets at it: {p: point in
-// the main page}, or {cover: what lies on top, at: the first point that was tried}.
+// the main page}, or {cover: what lies on top, at: the first point that was tried}; both
+// where its middle is covered and something else of it is not.
 // Nothing where no part of it is in view. In a frame of another origin points are the
 // frame's own, and whether the page lets one through is seen later: {all: of them}.
 const reach = (el, avoid, place) => {
@@ -14,14 +15,14 @@ const reach = (el, avoid, place) => {
     if (reaches(top, el) && !avoid?.(top, el)) {
       const p = mapped(o, x, y);
       if (!f || reachesFrame(f, p.x, p.y)) {
-        if (!inFrame) return { p };
+        if (!inFrame) return { p, cover };
         all.push(p);
         continue;
       }
       cover ??= hit(document, p.x, p.y); // something of the main page lies over the frame
     } else cover ??= top;
   }
-  if (all.length) return { p: { ...all[0], all } };
+  if (all.length) return { p: { ...all[0], all }, cover };
   return list.length ? { cover, at: mapped(o, ...list[0]) } : {};
 };
 
@@ -92,6 +93,17 @@ const free = (el, avoid, place) => {
   }
   boxes.forEach((b, i) => dom.scrollTo(b, { left: was[i][0], top: was[i][1], behavior: 'instant' }));
   return false;
+};
+
+// freeMiddle scrolls an element whose middle is covered out from under that, where what
+// covers it does not move along: a corner that is left may be a part of something else, or
+// be under it a moment later.
+const freeMiddle = (el, avoid, cover) => {
+  const r = rectOf(el);
+  if (!cover || within(cover, el) || within(el, cover) || r.height > innerHeight * 0.8 || r.width > innerWidth) return false;
+  const bar = (() => { for (let n = cover; n && isElement(n) && !within(el, n); n = above(n)) if (['fixed', 'sticky'].includes(styleOf(n).position)) return true; return false; })();
+  if (!bar && !scrollers(el).some((b) => !within(cover, b))) return false;
+  return free(el, avoid, [r.width / 2, r.height / 2]) === true;
 };
 
 // What the pointer was aimed at last, and what has come into the page since then.

@@ -43,7 +43,9 @@ const clips = (s) => s.display !== 'contents' && s.display !== 'inline' && (s.ov
 const rectOf = (el) => boxes(el)[0] || dom.rect(el); // of one that is broken over lines the first box is a safe place
 const styleOf = (el) => viewOf(el).getComputedStyle(el);
 
-const hiddenBecause = (el) => {
+// notShown is hiddenBecause for what needs no size: to be scrolled to, or to have the focus.
+const notShown = (el) => hiddenBecause(el, true);
+const hiddenBecause = (el, anySize) => {
   if (is(el, 'area') && pictureOf(el)) return hiddenBecause(pictureOf(el));
   // What the browser says is laid out has nothing above it that would hide it.
   if (!dom.visible(el)) for (let n = el, from = null; n && isElement(n); from = n, n = flatAbove(n)) {
@@ -56,7 +58,7 @@ const hiddenBecause = (el) => {
   const s = styleOf(el);
   if (s.visibility !== 'visible') return `is hidden (visibility: ${s.visibility})`;
   const r = dom.rect(el);
-  if (!sized(r) && !boxes(el).length) return `is hidden (its size is ${Math.round(r.width)}×${Math.round(r.height)})`;
+  if (!anySize && !sized(r) && !boxes(el).length) return `is hidden (its size is ${Math.round(r.width)}×${Math.round(r.height)})`;
   // Styles of a frame are not those of what is in it: editors put one together unseen.
   for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) {
     const v = styleOf(w.frameElement).visibility;
@@ -239,12 +241,19 @@ const unreachable = (el) => {
   const s = styleOf(page);
   return s.direction !== 'rtl' && !s.writingMode.endsWith('-rl');
 };
+// boxOf is what is scrolled to for an element: one with display: contents has no box of its
+// own, but what is in it or around it has.
+const boxOf = (el) => {
+  let n = el, out = false; // into it while something is there, and then only outward
+  while (n && isElement(n) && styleOf(n).display === 'contents') n = !out && [...inside(n)].find((c) => isElement(c) && (dom.rects(c).length || styleOf(c).display === 'contents' && spilled(c).length)) || (out = true, above(n));
+  return n && isElement(n) ? n : el;
+};
 // intoView scrolls an element into view, and reports whether that has moved it. The page
 // hears of it in the next frame: until then it is not at rest.
 const intoView = (el) => {
   if (is(el, 'area') && pictureOf(el)) el = pictureOf(el);
   let was = null;
-  const to = (n, at) => { was ??= place(el); dom.scrollIntoView(n, { block: at, inline: at, behavior: 'instant' }); };
+  const to = (n, at) => { was ??= place(el); dom.scrollIntoView(boxOf(n), { block: at, inline: at, behavior: 'instant' }); };
   if (!inView(el) && !unreachable(el)) to(el, 'center');
   for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) {
     const f = w.frameElement;

@@ -5,8 +5,15 @@ const valueOf = (el) => {
   return undefined;
 };
 
+// controlOf is the control of a label, also for what is in one.
+const controlOf = (el) => {
+  for (let n = el; n && isElement(n) && !is(n, 'a', 'button'); n = above(n)) if (is(n, 'label')) return n.control;
+  return null;
+};
+
 // T.value(…): the current value of a field.
-T.value = (a) => withFirst(a, (el) => {
+T.value = (a) => withFirst(a, (host) => {
+  const el = valueOf(host) === undefined && !isEditable(host) ? controlOf(host) ?? host : host;
   const v = valueOf(el);
   if (v === undefined) {
     if (isEditable(el)) return { v: dom.text(el) };

@@ -20,12 +20,14 @@ const holds = (el, got, want, text) => {
 };
 
 // attend follows the keys of a text into a field: a.keys of them for the text, and
-// others before. Keys that have lost their field, since the page has drawn it anew,
-// are kept from the page; what they were to write is typed into the new one.
+// others before. Keys that have lost their field, since the page has drawn it anew or
+// has given the focus to something else, are kept from the page; what they were to
+// write is typed into the field once more. A document that goes under them says what it
+// has had.
 const attend = (el, a, others = 0) => {
   unattend();
   const before = textIn(el), lines = a.text.split('\n'), view = viewOf(el);
-  const w = typing = { id: a.id, el, t: a.t, in: a.in, each: a.each, i: a.i, text: a.text, before, base: a.clear || isPart(el) ? '' : before, lines, line: 0, keys: a.keys, left: a.keys + others, into: [], moved: false, lost: 0, odd: null };
+  const w = typing = { id: a.id, el, t: a.t, in: a.in, each: a.each, i: a.i, text: a.text, before, base: a.clear || isPart(el) ? '' : before, start: a.clear || isPart(el) ? '' : before, lines, line: 0, keys: a.keys, left: a.keys + others, into: [], moved: false, enters: 0, lost: 0, seen: 0, kept: a.tries > 0, odd: null };
   if (w.left === 0) return false;
   w.all = w.left;
   w.into.push(el);
@@ -42,27 +44,66 @@ const attend = (el, a, others = 0) => {
   for (let root = dom.root(el); root; root = hostOf(root) && dom.root(hostOf(root))) left.observe(root, { childList: true, subtree: true });
   if (lines.length > 1) hear('keydown');
   hear('keyup');
+  if (activeIn(el) !== el && !isEditable(el)) hear('keydown'); // the focus has been taken already
+  const away = (e) => { if (e.isTrusted && e.target !== view) hear('keydown'); };
+  dom.listen(view, 'blur', away, true);
+  const tells = (how) => { w.had = has(w); globalThis[T.tell](`${how} ${w.id} ${w.had}`); };
+  const leaves = (e) => { if (e.isTrusted && !e.hashChange && e.downloadRequest === null && !e.destination.sameDocument) { w.leaves = e; tells('leaves'); } };
+  const parts = () => { // what comes after the page has begun to leave, it has not had
+    if (w.leaves && w.had !== 'whole' && !w.leaves.defaultPrevented && (view !== window || gone())) globalThis[T.tell](`gone ${w.id} ${w.had}`);
+    else tells('gone');
+  };
+  dom.listen(view, 'pagehide', parts);
+  if (view.navigation) dom.listen(view.navigation, 'navigate', leaves);
   unattend = () => {
     left.disconnect();
+    dom.unlisten(view, 'blur', away, true);
+    dom.unlisten(view, 'pagehide', parts);
+    if (view.navigation) dom.unlisten(view.navigation, 'navigate', leaves);
     for (const type of heard) dom.unlisten(view, type, on, true);
     unattend = () => {};
   };
   return true;
 };
 
+// has says how much of a text a page has had that leaves: the whole of it, or all up to
+// the end of a line by which a field is sent.
+const has = (w) => {
+  if (w.odd !== null || w.lost) return 'short';
+  if (taken(w) || w.lines.at(-1) === '' && w.enters > 0 && w.enters === w.lines.length - 1) return 'whole';
+  return w.enters > 0 && is(w.el, 'input') ? 'sent' : 'short';
+};
+
+// filledUp reports whether a field takes no more, so that who types goes on in the next one:
+// boxes for one character each, and groups of so many.
+const filledUp = (el) => oneByOne(el) || is(el, 'input') && el.maxLength > 0 && dom.inputValue(el).length >= el.maxLength;
+
+// robbed reports whether a key goes to something else than the field that it was meant for,
+// and which has not handed it on. Keys before the first that has reached the field are
+// brought back once: then the field wants them elsewhere.
+const robbed = (w, to) => {
+  const el = w.el, a = activeIn(el);
+  if (a && (a === el || within(a, el) || isEditable(el) && isEditable(a) && within(el, a))) return false;
+  if (w.enters && is(el, 'input') || filledUp(el)) return false; // what was sent, or is full, leads elsewhere
+  if (w.seen === 0) return !w.kept;
+  const has = textIn(el);
+  return has !== w.before && has !== '' && textIn(to) !== has;
+};
+
 // follows sees one event of a key, and with the last of them tells what has come of the
 // text.
 const follows = (w, e) => {
-  const el = w.el, there = attached(el), down = e.type === 'keydown';
-  if (!there && (w.lost || nowhere(dom.doc(el)))) {
+  const el = w.el, there = attached(el), down = e.type === 'keydown', to = e.target === el ? el : e.composedPath()[0];
+  const astray = w.lost > 0 || (there ? down && robbed(w, to) : nowhere(dom.doc(el)));
+  if (astray) {
     e.preventDefault();
     e.stopImmediatePropagation();
     if (down) w.lost++;
   }
-  if (e.key === 'Enter' && there && !w.lost) ended(w, e.type);
+  if (e.key === 'Enter' && there && !w.lost) { if (down) w.enters++; ended(w, e.type); }
   if (down) return;
-  if (there) {
-    const to = e.target === el ? el : e.composedPath()[0]; // whoever hands the focus on has done so by now
+  if (there && !astray) { // whoever hands the focus on has done so by now
+    w.seen++;
     if (!w.into.includes(to) && w.into.length < longest) w.into.push(to);
     w.moved ||= textIn(el) !== w.before;
   }
@@ -110,14 +151,23 @@ const ended = (w, type) => {
   }
 };
 
-// taken reports whether all of a text has arrived. Boxes that hand the focus on
-// have it together.
+// taken reports whether all of a text has arrived. Boxes for one character and fields that
+// are full hand the focus on, and have it together.
 const taken = (w) => {
   if (w.odd !== null || w.lost) return false;
   const el = w.el;
   if (!attached(el)) return false;
   if (holds(el, textIn(el), w.base + w.lines[w.line], w.lines[w.line])) return true;
-  return w.into.length > 1 && textIn(el) !== '' && w.into.every((f) => attached(f) && textIn(f) !== undefined) && w.into.map(textIn).join('') === w.text;
+  return w.into.length > 1 && textIn(el) !== '' && w.into.every((f, i) => attached(f) && (oneByOne(f) || (i === w.into.length - 1 ? textIn(f) !== undefined : filledUp(f)))) && w.into.map(textIn).join('') === w.text;
+};
+
+// restOf is what is left of a text of which a field holds the beginning, or as much of it as
+// there were keys that were lost.
+const restOf = (w, got) => {
+  const all = w.start + w.text, chars = [...w.text];
+  if (w.lines.length > 1 && is(w.el, 'input')) return '';
+  if (all.startsWith(got)) return all.slice(got.length);
+  return w.lost && chars.length === w.keys && w.lost < chars.length ? chars.slice(-w.lost).join('') : '';
 };
 
 const quoted = (el, s) => (is(el, 'input') && dom.inputType(el) === 'password' ? '***' : JSON.stringify(upTo(s, 200)));
@@ -125,7 +175,11 @@ const quoted = (el, s) => (is(el, 'input') && dom.inputType(el) === 'password' ?
 // unfocused reports whether keys go past a field of a frame: the browser moves the focus
 // to the main frame whenever a frame of the page comes into a process of its own. That
 // is seen from here where the main frame is in this process.
-const unfocused = (el) => { const v = viewOf(el); return v.parent !== v && (nowhere(dom.doc(el)) || !dom.doc(el).hasFocus()); };
+const unfocused = (el) => {
+  const v = viewOf(el), d = dom.doc(el), a = dom.active(d);
+  if (a && is(a, 'iframe', 'frame') && !within(el, a)) return true; // a frame of its own document has it
+  return v.parent !== v && (nowhere(d) || !d.hasFocus());
+};
 
 // outcome says what has become of a text that was not simply taken.
 const outcome = (w, name, secret, a = {}) => {
@@ -134,6 +188,7 @@ const outcome = (w, name, secret, a = {}) => {
     inLoop(w);
     try { el = (search(w.t, w.in, {}, true) || []).find(isElement); } catch { el = undefined; }
     el &&= fieldIn(el);
+    if (!el && w.left > 0 && !a.last && w.had !== 'whole') return { v: { anew: true } };
     if (!el) return w.lost ? fail('element_gone', `Element "${name}" went away while it was typed into: ${w.lost} of the keys were left`) : { v: {} };
     const got = textIn(el), want = w.base + w.lines[w.line];
     if (holds(el, got, want, w.lines[w.line])) return { v: {} };
@@ -142,13 +197,16 @@ const outcome = (w, name, secret, a = {}) => {
     const chars = [...w.text];
     if (w.lost && (w.lost > w.keys || got === w.before)) return { v: { again: true } };
     if (w.lost && w.lines.length === 1 && chars.length === w.keys) return { v: { rest: chars.slice(-w.lost).join('') } };
+    if (!w.lost && w.left > 0 && !a.last) { // its document was written anew under the keys
+      return { v: w.had === 'whole' ? {} : { anew: true } };
+    }
   }
   const got = textIn(el), elsewhere = w.into.filter((f) => f !== el && attached(f) && textIn(f));
-  const lost = !!a.id && !elsewhere.length && (a.unfocused || unfocused(el));
+  const lost = !!a.id && (w.lost > 0 || !elsewhere.length && (a.unfocused || unfocused(el)));
   if (lost && !a.last) {
     if (got === w.before) return { v: { again: true } };
-    const rest = w.lines.length === 1 && !isPart(el) && (w.base + w.text).startsWith(got) ? w.text.slice(got.length - w.base.length) : '';
-    if (rest !== '' && rest.length < w.text.length) return { v: { rest } };
+    const rest = isPart(el) ? '' : restOf(w, got);
+    if (rest !== '') return { v: rest.length < w.text.length ? { rest } : { again: true } };
   }
   const show = (s) => (secret ? '***' : quoted(el, s));
   const went = elsewhere.length ? `; ${nameOf(elsewhere[0])} holds ${show(textIn(elsewhere[0]))}` : '';
@@ -164,23 +222,29 @@ const outcome = (w, name, secret, a = {}) => {
 
 // T.filled({id, t, unfocused, last}): what has become of the text that was typed last: {}
 // where all is well; {rest: text} or {again: true} where that, or all of it, is to be typed
-// into a field that was drawn anew or has lost the focus; the latter not the last time. A
-// page gets three frames to put it right.
+// into a field that was drawn anew or has lost the focus, and {anew: true} where the
+// document of the field was replaced; none of them the last time. A page gets three frames
+// to put it right.
 T.filled = async (a) => {
   const w = typing;
-  if (!w || w.id !== a.id) return { v: {} }; // another document
+  if (!w || w.id !== a.id) return { v: { anew: true } }; // another document
   unattend();
+  // A frame that was on its way to another document while keys were to come goes there now.
+  const goes = () => w.leaves && w.had !== 'whole' && attached(w.el) && viewOf(w.el) !== window && !w.leaves.defaultPrevented && !viewOf(w.el).navigation.transition;
+  for (const until = now() + 2000; goes() && now() < until;) await frame();
   for (let i = 0; i < 3 && !taken(w) && !w.odd && !(w.lost && attached(w.el)); i++) {
-    if (gone()) return { v: {} };
+    if (gone()) break;
     await frame();
   }
-  if (gone() || taken(w)) return { v: {} };
+  if (gone() && w.leaves && w.had !== 'whole') return { v: { anew: true } };
+  if (taken(w)) return { v: {} };
+  if (gone()) return { v: w.left > 0 && w.had !== 'whole' ? { anew: true } : {} };
   return outcome(w, a.t.a, false, a);
 };
 
 // came says what has become of a value that was put into a field at one moment.
 const came = async (a, el, before, want, secret) => {
-  const w = typing = { el, t: a.t, in: a.in, each: a.each, i: a.i, text: secret ? a.text : want, before, base: '', lines: [want], line: 0, into: [], moved: false, lost: 0, odd: null };
+  const w = typing = { el, t: a.t, in: a.in, each: a.each, i: a.i, text: secret ? a.text : want, before, base: '', start: '', lines: [want], line: 0, into: [], moved: false, enters: 0, lost: 0, odd: null };
   await undefined;
   for (let i = 0; i < 3 && !taken(w); i++) {
     if (gone()) return { v: { set: true } };
