@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"troupe/engine/browser"
 	"troupe/engine/lang"
@@ -140,7 +139,7 @@ var _ = define(Action[uploading]{
 
 // arrived looks whether an input has as many files as it was given.
 func (r *Run) arrived(ctx context.Context, s *Step, into lang.Selector, count int) error {
-	raw, err := r.page.call(ctx, s, Call{Fn: "put", Arg: map[string]any{"count": count, "ms": max(0, Millis(time.Until(r.deadline)))}})
+	raw, err := r.page.call(ctx, s, Call{Fn: "put", Arg: map[string]any{"count": count}})
 	r.page.input = sentAct
 	if err != nil {
 		if errors.Is(err, browser.ErrDetached) || errors.Is(err, browser.ErrFrameLost) {

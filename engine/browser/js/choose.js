@@ -221,12 +221,12 @@ const attendFiles = (el) => {
   unattendFiles = () => { dom.unlisten(view, 'input', on, true); dom.unlisten(view, 'change', on, true); unattendFiles = () => {}; };
 };
 
-// T.put({ms, count}): how many files have arrived in the input that T.fileInput has found:
+// T.put({count}): how many files have arrived in the input that T.fileInput has found:
 // those of a folder come a little later. A page that has left has had them.
 T.put = async (a) => {
   const w = putting;
   if (!w) return { v: { gone: true } };
-  const over = now() + Math.min(a.ms, 5000);
+  const over = now() + 5000;
   for (;;) {
     if (w.n < 0) w.n = filesOf(w.el).length || -1;
     if (w.n >= a.count || !attached(w.el) || gone() || now() > over) break;
