@@ -57,7 +57,6 @@ func Flags(o Options, profile string) []string {
 		// without end. Loopback is one, and gives them no address, either.
 		"--allow-loopback-in-peer-connection",
 
-		"--disable-software-rasterizer",
 		// There is nothing to keep it for, and to clear it takes longer than all that sites
 		// have stored.
 		"--disable-gpu-shader-disk-cache",
