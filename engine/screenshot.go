@@ -27,7 +27,8 @@ func (s shot) Keys(to map[string]bool) { s.element.Keys(to) }
 var _ = define(Action[shot]{
 	Name: "screenshot", Group: "Screenshot",
 	Doc: "Takes a picture and returns its URL. `viewport` is the visible area; `fullpage` is the whole page, scrolled through first so that lazy content loads; a selector is one element. " +
-		"A picture has at most 40 million pixels, and a task at most 100 pictures.",
+		"`fullpage` waits for the pictures that scrolling asks for, and up to 3 s for backgrounds and for animations that end. " +
+		"A picture has at most 40 million CSS pixels, and a task at most 100 pictures.",
 	Value: lang.Shape[shot]{
 		Words: "viewport, fullpage or selector", Schema: lang.SelectorShape.Schema,
 		Read: func(d *lang.Decoder, n *lang.Node) shot {

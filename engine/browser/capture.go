@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/png"
+	"math"
 
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/page"
@@ -21,8 +23,8 @@ const MaxPixels = 40_000_000
 // ErrTooLarge is the error of a picture beyond the limits.
 var ErrTooLarge = errors.New("the picture is too large")
 
-// maxStrip is how high a picture the browser can take at once: its textures
-// end at 16384 pixels.
+// maxStrip is how wide and high a picture the browser can take at once, in pixels of the
+// screen: its textures end at 16384.
 const maxStrip = 8000
 
 // Picture describes a screenshot.
@@ -46,11 +48,12 @@ func (t *Tab) Screenshot(ctx context.Context, p Picture) ([]byte, error) {
 		if n := p.Clip.Width * p.Clip.Height; n > MaxPixels {
 			return nil, fmt.Errorf("%w: it would have %.0f × %.0f pixels, and %d million are the limit", ErrTooLarge, p.Clip.Width, p.Clip.Height, MaxPixels/1_000_000)
 		}
-		if p.Clip.Height > maxStrip {
-			if p.Format != "png" {
-				return nil, fmt.Errorf("%w: at %.0f pixels height only a png can be made", ErrTooLarge, p.Clip.Height)
-			}
-			return t.stitch(ctx, *p.Clip)
+		scale := t.context.scale()
+		switch {
+		case p.Format != "png" && p.Clip.Height > maxStrip:
+			return nil, fmt.Errorf("%w: at %.0f pixels height only a png can be made", ErrTooLarge, p.Clip.Height)
+		case p.Format == "png" && max(p.Clip.Width, p.Clip.Height)*scale > maxStrip:
+			return t.stitch(ctx, *p.Clip, scale)
 		}
 	}
 	return t.capture(ctx, p)
@@ -88,10 +91,10 @@ func (t *Tab) capture(ctx context.Context, p Picture) ([]byte, error) {
 	return picture, nil
 }
 
-// stitch takes a high picture in strips. Only one strip is in memory as pixels
+// stitch takes a large picture in strips. Only one strip is in memory as pixels
 // at a time: the encoder asks for the rows from top to bottom.
-func (t *Tab) stitch(ctx context.Context, box Box) ([]byte, error) {
-	s := &strips{ctx: ctx, tab: t, box: box, w: int(box.Width), h: int(box.Height)}
+func (t *Tab) stitch(ctx context.Context, box Box, scale float64) ([]byte, error) {
+	s := &strips{ctx: ctx, tab: t, box: box, scale: scale, w: int(math.Round(box.Width * scale)), h: int(math.Round(box.Height * scale))}
 	var out bytes.Buffer
 	enc := png.Encoder{CompressionLevel: png.BestSpeed}
 	if err := enc.Encode(&out, s); err != nil {
@@ -103,15 +106,17 @@ func (t *Tab) stitch(ctx context.Context, box Box) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// strips is a picture that is taken while it is read.
+// strips is a picture that is taken while it is read. Its pixels are those of the screen,
+// of which a CSS pixel has scale × scale.
 type strips struct {
-	ctx  context.Context
-	tab  *Tab
-	box  Box
-	w, h int
-	top  int
-	now  image.Image
-	err  error
+	ctx   context.Context
+	tab   *Tab
+	box   Box
+	scale float64
+	w, h  int
+	top   int
+	now   *image.RGBA
+	err   error
 }
 
 func (s *strips) ColorModel() color.Model { return color.NRGBAModel }
@@ -133,15 +138,54 @@ func (s *strips) At(x, y int) color.Color {
 	return s.now.At(x, y-s.top)
 }
 
+// load takes the strip that begins at a row, in pieces where it is wide too. Strips have
+// less rows where more than one piece is beside the other.
 func (s *strips) load(y int) {
-	h := min(maxStrip, s.h-y)
-	b, err := s.tab.capture(s.ctx, Picture{Format: "png", Clip: &Box{X: s.box.X, Y: s.box.Y + float64(y), Width: s.box.Width, Height: float64(h)}})
-	if err != nil {
-		s.err = err
-		return
+	most := maxStrip
+	if s.w > maxStrip {
+		most = max(1, maxStrip*maxStrip/s.w)
 	}
-	s.now, s.err = png.Decode(bytes.NewReader(b))
-	s.top = y
+	high := s.whole(min(most, s.h-y), s.h-y)
+	strip := image.NewRGBA(image.Rect(0, 0, s.w, high))
+	for x := 0; x < s.w; {
+		wide := s.whole(min(maxStrip, s.w-x), s.w-x)
+		b, err := s.tab.capture(s.ctx, Picture{Format: "png", Clip: &Box{
+			X: s.box.X + float64(x)/s.scale, Y: s.box.Y + float64(y)/s.scale, Width: float64(wide) / s.scale, Height: float64(high) / s.scale,
+		}})
+		if err != nil {
+			s.err = err
+			return
+		}
+		piece, err := png.Decode(bytes.NewReader(b))
+		if err != nil {
+			s.err = fmt.Errorf("reading a piece of the picture: %w", err)
+			return
+		}
+		draw.Draw(strip, image.Rect(x, 0, x+wide, high), piece, piece.Bounds().Min, draw.Src)
+		x += wide
+	}
+	s.now, s.top = strip, y
+}
+
+// whole makes a number of pixels one of whole CSS pixels, where there are more after it.
+func (s *strips) whole(n, left int) int {
+	if n == left {
+		return n
+	}
+	for k := n; k > n*3/4; k-- {
+		if css := float64(k) / s.scale; math.Abs(css-math.Round(css)) < 1e-6 {
+			return k
+		}
+	}
+	return n
+}
+
+// scale is how many pixels of the screen a CSS pixel is wide.
+func (c *Context) scale() float64 {
+	if s := c.Surrounded(); s != nil && s.Device != nil && s.Device.Scale > 0 {
+		return s.Device.Scale
+	}
+	return 1
 }
 
 // Unroll scrolls through the whole page so that lazy content loads, and returns

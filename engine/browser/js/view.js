@@ -64,7 +64,7 @@ T.measure = () => {
 // waits for pictures that are seen to have arrived, and goes back to where the
 // page was. Gives the size of the page then.
 T.unroll = async (a) => {
-  const until = now() + a.ms, e = dom.scroller(document) || dom.rootElement(document);
+  const until = now() + a.ms, e = dom.scroller(document) || dom.rootElement(document), arrives = arrivals();
   const x = dom.scrollLeft(e), y = dom.scrollTop(e);
   const size = () => dom.scrollHeight(e);
   let at = 0, grown = 0;
@@ -80,11 +80,50 @@ T.unroll = async (a) => {
     }
     at = Math.min(at + innerHeight, size() - innerHeight);
   }
-  const pending = () => [...all(document, 'img')].filter((i) => !i.complete && i.currentSrc !== '');
-  while (now() < until && pending().length) await passed(20);
+  await arrives(until);
   dom.scrollTo(e, { left: x, top: y, behavior: 'instant' });
   await frame();
   return T.measure();
+};
+
+// arrivals looks at what a page has before it is scrolled, and gives what waits for what the
+// scrolling has begun: pictures, backgrounds, what the page puts into itself, and animations
+// that have an end. Pictures have all the time there is, the rest a bounded one, for it may
+// never come.
+const mostLate = 3000, mostUnrest = 600, mostStyled = 5000;
+const arrivals = () => {
+  const came = new Set(), look = new PerformanceObserver((list) => { for (const e of list.getEntries()) came.add(e.name); });
+  look.observe({ type: 'resource', buffered: true });
+  const trees = () => [document, ...frames(document).map(([, d]) => d)].flatMap((d) => [d, ...shadows(d)]);
+  const backgrounds = () => {
+    const out = new Set();
+    let left = mostStyled;
+    for (const n of trees()) for (const el of all(n, '*')) {
+      if (left-- <= 0) return out;
+      for (const part of [null, '::before', '::after']) {
+        const s = viewOf(el)?.getComputedStyle(el, part), from = s ? `${s.backgroundImage} ${s.maskImage} ${s.borderImageSource}` : '';
+        if (from.includes('url(')) for (const m of from.matchAll(/url\("(https?:[^"]+)"\)/g)) out.add(m[1]);
+      }
+    }
+    return out;
+  };
+  const before = backgrounds(), began = now();
+  const pictures = () => trees().some((n) => [...all(n, 'img')].some((i) => !i.complete && i.currentSrc !== ''));
+  const ends = (a) => a.playState === 'running' && a.timeline && !('source' in a.timeline) && Number.isFinite(a.effect?.getComputedTiming().endTime);
+  const moving = () => trees().some((n) => n.getAnimations().some(ends));
+  return async (until) => {
+    const at = now(), bounded = Math.min(until, at + mostLate), unrest = Math.min(until, at + mostUnrest);
+    const wait = async (end, is) => { let waited = false; while (now() < end && is()) { waited = true; await passed(20); } return waited; };
+    for (let again = true; again && now() < until;) {
+      again = await wait(until, pictures);
+      again = await wait(bounded, moving) || again;
+      const late = [...backgrounds()].filter((u) => !before.has(u));
+      again = await wait(bounded, () => late.some((u) => !came.has(u))) || again;
+      again = await wait(unrest, () => stirred > began && now() - stirred < 100) || again;
+    }
+    look.disconnect();
+    await frame(); // what has come is drawn
+  };
 };
 
 // T.frame({in, ms}): waits until the frame that a place leads to has its document.
