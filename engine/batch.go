@@ -120,13 +120,17 @@ func (b *batches) next(ctx context.Context, q *sequence) (Result, error) {
 		b.answered = nil
 		return b.record(ctx, q, time.Now(), replies)
 	}
-	began := time.Now()
+	began, after := time.Now(), b.run.page.input == sentAct
 	ops, total, err := b.operations(q)
 	if err == nil {
 		var replies []batchReply
 		s, _ := q.at(0)
 		for tabs := 1; ; tabs++ {
-			if replies, err = b.send(ctx, q, ops, total, b.run.timeOf(s)); !b.run.page.closedUnder(err, tabs) {
+			b.run.page.over = nil
+			if after {
+				b.run.page.over = new(browser.Overtaking)
+			}
+			if replies, err = b.send(ctx, q, ops, total, b.run.timeOf(s)); !b.run.page.openedOver(tabs) && !b.run.page.closedUnder(err, tabs) {
 				break
 			}
 		}
@@ -203,6 +207,7 @@ func (b *batches) send(ctx context.Context, q *sequence, ops []operation, total 
 	if err != nil {
 		return nil, err
 	}
+	b.run.page.over.Watch(tab)
 	var more map[string]any
 	if l := b.run.blocks.elementLoop(); l != nil && l == b.run.blocks.loop {
 		more = map[string]any{"each": l.each, "i": q.first, "next": q.next, "n": len(q.steps)}

@@ -21,6 +21,7 @@ type pageCalls struct {
 	script bool         // a script ran, with the same effect
 	frame  []lang.Frame // of the loop that runs
 
+	over  *browser.Overtaking          // looks after a question that came right after input; nil: that is none
 	at    *browser.PageScript          // what has answered last: the page's, or that of a frame of another origin
 	place []browser.Part               // the way there
 	rest  []browser.Part               // of it, from the document of that script
@@ -33,12 +34,21 @@ type pageCalls struct {
 // call runs a function of the page script for a step and returns its value.
 func (pc *pageCalls) call(ctx context.Context, s *Step, c Call) (Result, error) {
 	for tabs := 1; ; tabs++ {
+		again := aims[c.Fn] || reads[c.Fn]
+		pc.over = nil
+		if again && pc.input == sentAct {
+			pc.over = new(browser.Overtaking)
+		}
 		res, err := pc.callOnce(ctx, s, c)
-		if !(aims[c.Fn] || reads[c.Fn]) || !pc.closedUnder(err, tabs) {
+		if !again || !pc.closedUnder(err, tabs) && !pc.openedOver(tabs) {
 			return res, err
 		}
 	}
 }
+
+// openedOver reports whether another tab has become the current one under a question that
+// came right after input, so that it is meant for that.
+func (pc *pageCalls) openedOver(tabs int) bool { return pc.over.Ended() && tabs < maxClosed }
 
 // closedUnder reports whether a tab has closed itself under a question, so that
 // the one that is current then can be asked: a window in which somebody signs in
@@ -55,6 +65,7 @@ func (pc *pageCalls) callOnce(ctx context.Context, s *Step, c Call) (Result, err
 	if err != nil {
 		return nil, err
 	}
+	pc.over.Watch(tab)
 	if again[c.Fn] && pc.at != nil {
 		if c.Arg == nil {
 			c.Arg = map[string]any{}
@@ -90,18 +101,42 @@ func (pc *pageCalls) follow(ctx context.Context, tab *browser.Tab, fn string, ar
 	q := newQuestion(fn, arg)
 	q.next = pc.nextFrames
 	place := q.Place()
-	if first(arg)["settle"] != nil && pc.at != nil && !pc.at.IsMain() {
-		if _, same := placeBelow(place, pc.place); !same || len(place) != len(pc.place) {
-			if _, err := pc.at.Call(ctx, "settled", map[string]any{"settle": true}); err != nil && ctx.Err() != nil {
-				return nil, err // a frame that has gone has settled
-			}
-		}
+	if err := pc.settleFrames(ctx, tab, fn, arg, place); err != nil {
+		return nil, err
 	}
 	reply, found, err := tab.Ask(ctx, fn, q)
 	if found.Script != nil {
 		pc.at, pc.rest, pc.place = found.Script, found.Place, place
 	}
 	return reply, err
+}
+
+// wholePage are the functions of the page script that read all frames of a page.
+var wholePage = map[string]bool{"snapshot": true, "markdown": true, "facts": true, "links": true}
+
+// settleFrames lets what was given input settle before something is asked for that may
+// be about another frame: the input may have sent that elsewhere.
+func (pc *pageCalls) settleFrames(ctx context.Context, tab *browser.Tab, fn string, arg map[string]any, place []browser.Part) error {
+	settle := first(arg)["settle"]
+	if settle == nil {
+		return nil
+	}
+	at, framed := &tab.Script, settle == true && (wholePage[fn] || len(waysOf(arg)) > 0)
+	if pc.at != nil && !pc.at.IsMain() && pc.at.In(tab) {
+		if at = pc.at; !sameWay(place, pc.place) {
+			framed = true
+		}
+	}
+	if !framed {
+		return nil
+	}
+	if _, err := at.Call(ctx, "settled", map[string]any{"settle": true}); err != nil && ctx.Err() != nil {
+		return err // a frame that has gone has settled
+	}
+	if wholePage[fn] && len(place) == 0 {
+		tab.AwaitFrames(ctx)
+	}
+	return nil
 }
 
 // askThere is ask for what may not pass through any other document than the one that
@@ -234,11 +269,16 @@ func problemOf(reply *browser.Reply) *Problem {
 
 // tab is the current tab.
 func (pc *pageCalls) tab(ctx context.Context) (*browser.Tab, error) {
-	t, err := pc.run.tabs.Tab(ctx)
-	if err != nil {
-		return nil, err
+	for {
+		t, err := pc.run.tabs.Tab(ctx)
+		if err != nil {
+			return nil, err
+		}
+		// One that has turned out to be a download's is closed meanwhile.
+		if err = t.Navigation.Arrived(ctx); err != nil || slices.Contains(pc.run.tabs.Tabs(), t) {
+			return t, err
+		}
 	}
-	return t, t.Navigation.Arrived(ctx)
 }
 
 // notes are what happened beside the actions, in words.
@@ -293,6 +333,9 @@ func (pc *pageCalls) awaitLoaded(ctx context.Context, t *browser.Tab) error {
 	arg := map[string]any{"ms": max(0, Millis(time.Until(pc.run.deadline)/2))}
 	pc.addSettle(arg)
 	_, err := t.Script.Call(ctx, "load", arg) // what is missing is missing in the picture
+	if err == nil {
+		t.AwaitFrames(ctx)
+	}
 	return err
 }
 

@@ -100,6 +100,9 @@ func (pt *pointer) clickAt(ctx context.Context, s *Step, v lang.Selector, how br
 			r.warn("%q is covered by %s: clicked through the DOM", v.String(), p.Covered)
 			err := r.page.ask(ctx, s, "clickByScript", v, map[string]any{"times": max(1, how.Times), "right": how.Right, "held": how.Held.Mask()}, nil)
 			r.page.input = sentAct
+			if how.OpensTabs() {
+				r.page.at.Expecting(ctx)
+			}
 			return err
 		}
 		t, err := r.tabs.Tab(ctx)
@@ -112,6 +115,9 @@ func (pt *pointer) clickAt(ctx context.Context, s *Step, v lang.Selector, how br
 		}
 		hit := t.Input.Hit(ctx)
 		r.page.at.Unguard()
+		if hit && how.OpensTabs() {
+			r.page.at.Expecting(ctx)
+		}
 		if hit {
 			if by := t.Input.Unclicked(); by != "" {
 				r.warn("%q was replaced by %s while the button was down on it: neither got the click event", v.String(), by)

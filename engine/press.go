@@ -65,7 +65,11 @@ var _ = define(Action[lang.Pair[*lang.Selector, lang.Text]]{
 		}
 		r.page.input = sentAct
 		t.Input.ExpectKeys()
-		if err := t.Input.Press(ctx, chord); err != nil || !f.Watched {
+		err = t.Input.Press(ctx, chord)
+		if err == nil && chord.Opens() {
+			t.Script.Expecting(ctx)
+		}
+		if err != nil || !f.Watched {
 			return nil, err
 		}
 		if taken, known := t.Input.KeysTaken(ctx, r.typings); known && !taken {

@@ -36,7 +36,7 @@ func first(arg map[string]any) map[string]any {
 	return arg
 }
 
-// Arg makes the question a [browser.Question], as Place, Below, Hurry and Next do.
+// Arg makes the question a [browser.Question], as Place, Ways, Below, Hurry and Next do.
 func (q question) Arg() (map[string]any, time.Duration) {
 	left := max(0, time.Until(q.until))
 	if !q.until.IsZero() {
@@ -49,6 +49,33 @@ func (q question) Arg() (map[string]any, time.Duration) {
 }
 
 func (q question) Place() []browser.Part { return placeIn(first(q.arg)) }
+
+func (q question) Ways() [][]browser.Part { return waysOf(q.arg) }
+
+// waysOf are those that the parts of an argument lead to. Of questions in one call many
+// have the same.
+func waysOf(arg map[string]any) (all [][]browser.Part) {
+	add := func(way []browser.Part) {
+		if n := len(all); len(way) > 0 && (n == 0 || !sameWay(all[n-1], way)) {
+			all = append(all, way)
+		}
+	}
+	add(placeIn(first(arg)))
+	if ops, ok := arg["ops"].([]operation); ok {
+		for _, op := range ops {
+			add(placeIn(op[1].(map[string]any)))
+		}
+	}
+	if e, ok := first(arg)["each"].(*elements); ok {
+		add(e.In)
+	}
+	return all
+}
+
+func sameWay(a, b []browser.Part) bool {
+	_, is := placeBelow(a, b)
+	return is && len(a) == len(b)
+}
 
 func (q question) Hurry() bool { return q.hurry }
 

@@ -202,7 +202,8 @@ func (b *Browser) attached(e target.EventAttachedToTarget) {
 	}
 	t := newTab(c, e.TargetInfo.TargetID)
 	t.opener = e.TargetInfo.OpenerID
-	t.Navigation.popup, t.Navigation.opened = t.opener != "", time.Now()
+	t.byPage = c.fromPage(t.opener)
+	t.Navigation.popup, t.Navigation.opened = t.byPage, time.Now()
 	t.s = b.conn.open(e.SessionID, t.event)
 	b.byID[e.SessionID] = t
 	t.setUp()

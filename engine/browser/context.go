@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
@@ -44,27 +45,29 @@ type Context struct {
 
 	gone chan struct{} // closed when it was closed or its browser has died
 
-	mu      sync.Mutex
-	tabs    []*Tab // the last one is the current tab
-	changed chan struct{}
-	width   int
-	height  int
-	err     error
-	excess  int // tabs that were closed because there were too many
-	asked   int // tabs that we are opening
-	opened  int // tabs that were opened so far
-	used    bool
-	handled bool                                 // a document of it was given what aims and fills
-	log     *Log                                 // nil unless somebody wants to know what pages say and ask for
-	around  *Surroundings                        // nil: what the browser has by itself
-	rules   *RequestRules                        // nil: requests go their way
-	attend  bool                                 // its workers are reported
-	workers []*session                           // that are attached to
-	tried   []string                             // requests that were given a login
-	casting chan struct{}                        // held by the screencast that runs
-	beside  map[target.ID]*Tab                   // tabs that have been asked for a second session
-	explain func(url string) (name, text string) // nil: nobody knows more than the browser
-	keeping *keeping                             // nil: it is replaced after its task
+	mu         sync.Mutex
+	tabs       []*Tab // the last one is the current tab
+	changed    chan struct{}
+	width      int
+	height     int
+	err        error
+	excess     int       // tabs that were closed because there were too many
+	asked      int       // tabs that we are opening
+	expected   int       // tabs that pages have asked for and that are not there yet
+	expectedAt time.Time // when the last of them was asked for
+	opened     int       // tabs that were opened so far
+	used       bool
+	handled    bool                                 // a document of it was given what aims and fills
+	log        *Log                                 // nil unless somebody wants to know what pages say and ask for
+	around     *Surroundings                        // nil: what the browser has by itself
+	rules      *RequestRules                        // nil: requests go their way
+	attend     bool                                 // its workers are reported
+	workers    []*session                           // that are attached to
+	tried      []string                             // requests that were given a login
+	casting    chan struct{}                        // held by the screencast that runs
+	beside     map[target.ID]*Tab                   // tabs that have been asked for a second session
+	explain    func(url string) (name, text string) // nil: nobody knows more than the browser
+	keeping    *keeping                             // nil: it is replaced after its task
 }
 
 // NewContext makes a context with one blank tab. All its traffic goes through a
@@ -108,6 +111,9 @@ func (b *Browser) NewContext(ctx context.Context, proxy string) (*Context, error
 
 // NewTab opens a blank tab and makes it the current one.
 func (c *Context) NewTab(ctx context.Context) (*Tab, error) {
+	if err := c.awaitExpected(ctx); err != nil { // which of them is ours could not be told
+		return nil, err
+	}
 	c.mu.Lock()
 	c.asked++
 	c.mu.Unlock()
@@ -129,6 +135,7 @@ func (c *Context) NewTab(ctx context.Context) (*Tab, error) {
 			if t.id == made.TargetID {
 				c.raise(t)
 				c.mu.Unlock()
+				t.own()
 				if err := t.ready.wait(ctx, nil); err != nil {
 					return nil, fmt.Errorf("setting up a tab: %w", err)
 				}
@@ -151,6 +158,9 @@ func (c *Context) NewTab(ctx context.Context) (*Tab, error) {
 // Tab returns the current tab. If the page has closed all of them, it opens a
 // blank one.
 func (c *Context) Tab(ctx context.Context) (*Tab, error) {
+	if err := c.awaitExpected(ctx); err != nil {
+		return nil, err
+	}
 	c.mu.Lock()
 	t, err := c.top(), c.err
 	c.used = true
@@ -251,14 +261,17 @@ func (c *Context) end(err error) {
 func (c *Context) took(t *Tab) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t.Navigation.popup && !c.has(t.opener) {
+	if t.byPage && t.opener == "" {
+		c.came()
+	}
+	if t.opener != "" && !c.has(t.opener) {
 		// Its page was closed meanwhile, and what is left of that must not come
 		// between a task and its tab.
 		c.b.closeTab(t.id)
 		return
 	}
 	limit := maxTabs
-	if !t.Navigation.popup && c.asked > 0 {
+	if t.opener == "" && c.asked > 0 {
 		limit = 2 * maxTabs // it may be the one that we have asked for
 	}
 	if len(c.tabs) >= limit {

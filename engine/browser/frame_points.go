@@ -37,6 +37,9 @@ type Seen struct {
 // those of the page.
 func (ps *PageScript) IsMain() bool { return ps.parent == nil }
 
+// In reports whether the script is in one of a tab's frames.
+func (ps *PageScript) In(t *Tab) bool { return ps.tab == t }
+
 // Outward takes an aim from the frame to the main page: through each document around
 // it, where the frame is scrolled into view and must stand still and be free.
 func (ps *PageScript) Outward(ctx context.Context, a Aim) (Seen, error) {

@@ -28,6 +28,8 @@ type Question interface {
 	Arg() (arg map[string]any, left time.Duration)
 	// Place is the way from the document at hand to the frame that the question is about.
 	Place() []Part
+	// Ways are those of all that is asked.
+	Ways() [][]Part
 	// Below is the same question, for the document that the first parts lead to.
 	Below(parts int) Question
 	// Hurry says that the first answer may come before the page has settled: see Query.
@@ -100,6 +102,9 @@ func pause(ctx context.Context, d time.Duration) error {
 func (t *Tab) follow(ctx context.Context, fn string, q Question) (*Reply, Found, error) {
 	at, hurry, rest := &t.Script, q.Hurry(), lookAgain
 	for {
+		if err := at.awaitWay(ctx, q.Ways()); err != nil {
+			return nil, Found{}, err
+		}
 		arg, left := q.Arg()
 		ask := at.Call
 		if hurry && at.parent == nil {
@@ -125,6 +130,12 @@ func (t *Tab) follow(ctx context.Context, fn string, q Question) (*Reply, Found,
 		case err != nil:
 			return nil, Found{}, err
 		case next != nil:
+			if next.moves.leaving() { // the browser has found it by itself
+				if err := at.awaitDeparture(ctx, next.frame, next.moves); err != nil {
+					return nil, Found{}, err
+				}
+				continue
+			}
 			at, q = next, q.Below(parts)
 			continue
 		case left <= 0: // the script says what is wrong, or, of what it looks for once, that it is not there

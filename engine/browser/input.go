@@ -22,6 +22,7 @@ type Input struct {
 	tab *Tab
 
 	mu        sync.Mutex
+	sent      time.Time // when the last input was
 	pointer   Point
 	aimed     chan bool            // hears whether the press that is on its way has hit
 	unclicked string               // what has taken the place of what was pressed
@@ -92,6 +93,13 @@ func (in *Input) tap(ctx context.Context, p Point) error {
 		return in.tab.s.send(input.CommandDispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: append([]*input.TouchPoint{}, points...)})
 	}
 	return in.await(ctx, "tapping", touch(input.DispatchTouchEventTypeTouchStart, &input.TouchPoint{X: p.X, Y: p.Y}), touch(input.DispatchTouchEventTypeTouchEnd))
+}
+
+// last is when the tab was last given input.
+func (in *Input) last() time.Time {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.sent
 }
 
 // Aim must be called before a press that the page script guards, and Hit after it.
@@ -244,6 +252,9 @@ func (in *Input) Press(ctx context.Context, c *Chord) error {
 // await waits for input events that were sent. An event may close the tab or
 // replace its document: it did what it was to do then.
 func (in *Input) await(ctx context.Context, doing string, sent ...*pending) error {
+	in.mu.Lock()
+	in.sent = time.Now()
+	in.mu.Unlock()
 	_, err := in.awaitEach(ctx, doing, sent...)
 	return err
 }

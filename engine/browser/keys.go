@@ -94,6 +94,19 @@ func (c *Chord) Pastes() bool {
 	return c.key.Key == "Paste"
 }
 
+// Opens reports whether the combination may open a tab, with a link that has the focus.
+func (c *Chord) Opens() bool {
+	return c.key.Key == "Enter" && opensTabs(c.mask)
+}
+
+// opensTabs reports whether modifiers have a click on a link open a tab.
+func opensTabs(mask int64) bool {
+	return mask&int64(kb.ModifierCtrl|kb.ModifierMeta|kb.ModifierShift) != 0
+}
+
+// OpensTabs reports whether a click so may open a tab that the page has not asked for.
+func (how Clicking) OpensTabs() bool { return opensTabs(how.Held.Mask()) }
+
 // chordNames splits at the pluses that are not a key themselves.
 func chordNames(s string) []string {
 	var names []string

@@ -83,6 +83,7 @@ type countIn struct{ until time.Time }
 func (q countIn) Arg() (map[string]any, time.Duration) {
 	return map[string]any{"t": browser.Part{Kind: "css", Sel: "b", As: "b"}, "ms": 1000, "of": 1000}, time.Until(q.until)
 }
+func (countIn) Ways() [][]browser.Part       { return nil }
 func (q countIn) Place() []browser.Part      { return nil }
 func (q countIn) Hurry() bool                { return false }
 func (q countIn) Next() []browser.Part       { return nil }

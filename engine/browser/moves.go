@@ -21,17 +21,85 @@ type moves struct {
 	heading cdp.LoaderID  // the navigation that began last
 	began   bool          // a navigation has, since the frame was last asked to leave
 	started chan struct{} // closed, and made anew, when one begins
+	since   time.Time     // when it was asked to leave, or began to; zero: it has gone or stays
+	over    chan struct{} // closed, and made anew, when it has gone or stays
 }
 
 // prepare makes the channels.
-func (m *moves) prepare() { m.stopped, m.started = make(chan struct{}), make(chan struct{}) }
+func (m *moves) prepare() {
+	m.stopped, m.started, m.over = make(chan struct{}), make(chan struct{}), make(chan struct{})
+}
 
 func (m *moves) begins(e *page.EventFrameStartedNavigating) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.heading, m.began = e.LoaderID, true
+	if e.NavigationType != page.FrameStartedNavigatingNavigationTypeSameDocument && e.NavigationType != page.FrameStartedNavigatingNavigationTypeHistorySameDocument {
+		m.departs()
+	}
 	close(m.started)
 	m.started = make(chan struct{})
+}
+
+// departs: the frame is about to show another document. The lock is held.
+func (m *moves) departs() {
+	if m.since.IsZero() {
+		m.since = time.Now()
+	}
+}
+
+// arrives: the frame shows another document, or stays where it is. The lock is held.
+func (m *moves) arrives() {
+	m.since = time.Time{}
+	close(m.over)
+	m.over = make(chan struct{})
+}
+
+// shows: the frame shows another document.
+func (m *moves) shows() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.arrives()
+}
+
+// leaving reports whether the frame is about to show another document.
+func (m *moves) leaving() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.since.IsZero()
+}
+
+// awaitOther returns when the frame shows another document, or stays where it is. One
+// that was asked in vain costs a little time, and once only: then it gives when that was.
+func (m *moves) awaitOther(ctx context.Context) (vain time.Time) {
+	for {
+		m.mu.Lock()
+		since, began, started, over := m.since, m.began || m.loading, m.started, m.over
+		m.mu.Unlock()
+		if since.IsZero() {
+			return since
+		}
+		var late <-chan time.Time
+		if !began {
+			late = time.After(lateStart)
+		}
+		select {
+		case <-over:
+		case <-started:
+		case <-late:
+			m.mu.Lock()
+			stays := !m.began && !m.loading && m.since.Equal(since)
+			if stays {
+				m.arrives()
+			}
+			m.mu.Unlock()
+			if stays {
+				return since
+			}
+		case <-ctx.Done():
+			return time.Time{}
+		}
+	}
 }
 
 func (m *moves) loads() {
@@ -44,19 +112,25 @@ func (m *moves) stops() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.loading, m.rested = false, true
+	m.arrives()
 	close(m.stopped)
 	m.stopped = make(chan struct{})
 }
 
-// requested: something in the page has asked the frame to go to another document.
+// requested: something has asked the frame to go to another document.
 func (m *moves) requested(e *page.EventFrameRequestedNavigation) {
-	if e.Disposition != page.ClientNavigationDispositionCurrentTab {
-		return
-	}
 	m.mu.Lock()
 	m.began = false
+	m.departs()
 	m.mu.Unlock()
 	m.asked.Store(true)
+}
+
+// hasRested reports whether the frame was loaded once.
+func (m *moves) hasRested() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.rested
 }
 
 // state reports whether the frame is loading, and a channel that is closed when it

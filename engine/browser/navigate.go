@@ -26,7 +26,8 @@ type Navigation struct {
 	broken    string        // why the current document did not arrive as a whole; empty: it did, or nobody has asked
 	navigated chan struct{} // closed, and made anew, with each document
 	bare      bool          // scripts of the task may have run in the document before the page script
-	popup     bool          // a page has opened the tab, and nothing was asked of it yet
+	popup     bool          // a page has opened the tab, or uses it again, and nothing was asked of it yet
+	reused    bool          // it uses it again
 	opened    time.Time     // when
 }
 
@@ -148,14 +149,18 @@ func (nav *Navigation) Loaded(ctx context.Context) bool {
 }
 
 // Arrived returns when a popup has left the blank page that it begins with, or
-// shows that it stays there. Tabs of our own are ready at once.
+// shows that it stays there, and when a tab that is used again shows another document. Tabs of our own are ready at once.
 func (nav *Navigation) Arrived(ctx context.Context) error {
 	nav.mu.Lock()
-	waits, stopped, since := nav.popup && !nav.rested, nav.stopped, nav.opened
-	nav.popup = false
+	waits, reused, stopped, since := nav.popup && !nav.rested, nav.reused, nav.stopped, nav.opened
+	nav.popup, nav.reused = false, false
 	nav.mu.Unlock()
 	if !waits {
 		return nil
+	}
+	if reused { // what it shows until then was asked for before
+		nav.awaitOther(ctx)
+		return context.Cause(ctx)
 	}
 	select {
 	case <-stopped:

@@ -16,6 +16,7 @@ func (nav *Navigation) commits(e *page.EventFrameNavigated) {
 	defer nav.mu.Unlock()
 	nav.document, nav.complete, nav.bare = e.Frame.LoaderID, false, false
 	nav.address, nav.failed, nav.broken = e.Frame.URL, e.Frame.UnreachableURL, ""
+	nav.arrives()
 	close(nav.navigated)
 	nav.navigated = make(chan struct{})
 }

@@ -26,6 +26,7 @@ type remoteFrames struct {
 	count   int             // of all that there have been
 	frames  map[cdp.FrameID]*remoteFrame
 	scripts map[cdp.FrameID]*PageScript // of the frames that were asked for something, whichever process they are in
+	moving  map[cdp.FrameID]*moves      // how all frames but the main one move, of which the browser has told that
 }
 
 // remoteFrame is one of them.
@@ -124,6 +125,12 @@ func (rf *remoteFrames) attached(parent *session, e *target.EventAttachedToTarge
 	}
 	rf.frames[f.id] = f
 	ps := rf.scripts[f.id]
+	reported := closed(rf.known)
+	for _, p := range rf.frames {
+		if p.s == parent {
+			reported = closed(p.known)
+		}
+	}
 	rf.mu.Unlock()
 	f.setUp() // an observer that begins from now on finds the frame
 	if r := t.context.Network.current(); r != nil {
@@ -132,6 +139,8 @@ func (rf *remoteFrames) attached(parent *session, e *target.EventAttachedToTarge
 	t.frameAttached(string(f.id))
 	if ps != nil {
 		ps.moves.stops() // whatever the process before was loading
+	} else if reported {
+		t.movesOf(f.id).stops() // it is new, or has another document than before
 	}
 	if old != nil {
 		t.leaves(old.s)
@@ -195,7 +204,12 @@ func (f *remoteFrame) event(method string, params jsonv2.Value) {
 		t.context.login(f.s, params)
 	case "Inspector.targetCrashed":
 		t.remote.detached(f.s.id)
-	case "Page.frameNavigated", "Page.loadEventFired": // of the frame, and not of the tab
+	case "Page.frameNavigated": // of the frame, and not of the tab
+		var e page.EventFrameNavigated
+		if decode(params, &e) && e.Frame != nil {
+			t.movesOf(e.Frame.ID).shows()
+		}
+	case "Page.loadEventFired":
 	case "Log.entryAdded":
 		t.observed(f.s, method, params)
 	default:
@@ -227,22 +241,26 @@ func (rf *remoteFrames) changes(parent *session, method string, params jsonv2.Va
 // frame around it again, with all in it.
 func (rf *remoteFrames) detached(id target.SessionID) {
 	var gone []*session
+	var left []*moves
 	rf.mu.Lock()
 	for frame, f := range rf.frames {
 		if f.s.id == id {
-			gone = append(gone, f.s)
+			gone, left = append(gone, f.s), append(left, rf.movesOf(frame))
 			delete(rf.frames, frame)
 		}
 	}
 	for i := 0; i < len(gone); i++ {
 		for frame, f := range rf.frames {
 			if f.parent == gone[i] {
-				gone = append(gone, f.s)
+				gone, left = append(gone, f.s), append(left, rf.movesOf(frame))
 				delete(rf.frames, frame)
 			}
 		}
 	}
 	rf.mu.Unlock()
+	for _, m := range left {
+		m.stops() // what that process was loading does not come any more
+	}
 	if len(gone) == 0 {
 		rf.tab.context.b.conn.drop(id) // a worker's
 	}
@@ -302,30 +320,9 @@ func (rf *remoteFrames) script(id cdp.FrameID, parent *PageScript) *PageScript {
 	if rf.scripts == nil {
 		rf.scripts = map[cdp.FrameID]*PageScript{}
 	}
-	ps := &PageScript{tab: rf.tab, frame: id, parent: parent, moves: new(moves)}
-	ps.moves.prepare()
+	ps := &PageScript{tab: rf.tab, frame: id, parent: parent, moves: rf.movesOf(id)}
 	rf.scripts[id] = ps
 	return ps
-}
-
-// forget forgets the scripts of a document that was left.
-func (rf *remoteFrames) forget() {
-	rf.mu.Lock()
-	rf.scripts = nil
-	rf.mu.Unlock()
-}
-
-// movesOf is how a frame moves, nil where nobody wants to know.
-func (t *Tab) movesOf(id cdp.FrameID) *moves {
-	if id == t.mainFrame() {
-		return &t.Navigation.moves
-	}
-	t.remote.mu.Lock()
-	defer t.remote.mu.Unlock()
-	if ps := t.remote.scripts[id]; ps != nil {
-		return ps.moves
-	}
-	return nil
 }
 
 // asked are the page scripts of all frames that were asked for something.

@@ -28,6 +28,7 @@ func (q textIn) Arg() (map[string]any, time.Duration) {
 	}
 	return arg, left
 }
+func (q textIn) Ways() [][]browser.Part           { return [][]browser.Part{q.place} }
 func (q textIn) Place() []browser.Part            { return q.place }
 func (q textIn) Hurry() bool                      { return false }
 func (q textIn) Next() []browser.Part             { return nil }

@@ -37,6 +37,7 @@ type Tab struct {
 	stubbed bool // requests are answered with an empty page
 	crashed bool
 	opener  target.ID                                 // the page that opened it, where that is known
+	byPage  bool                                      // a page has opened it
 	shown   bool                                      // it has had a document that is not blank
 	worlds  chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world in one of its processes
 }
@@ -45,7 +46,17 @@ type Tab struct {
 func (t *Tab) empty() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.opener != "" && !t.shown
+	return t.byPage && !t.shown
+}
+
+// own: we have opened the tab, and it is ready.
+func (t *Tab) own() {
+	t.mu.Lock()
+	t.byPage = false
+	t.mu.Unlock()
+	t.Navigation.mu.Lock()
+	t.Navigation.popup = false
+	t.Navigation.mu.Unlock()
 }
 
 // blank is the address of the page that every tab begins with.

@@ -13,13 +13,11 @@ var tabEvents map[string]func(*Tab, jsonv2.Value)
 
 func init() { // what handles an event may lead to others
 	tabEvents = map[string]func(*Tab, jsonv2.Value){
-		"Page.javascriptDialogOpening": on((*Tab).answer),
-		"Page.frameStartedNavigating":  on(func(t *Tab, e *page.EventFrameStartedNavigating) { t.moves(e.FrameID, func(m *moves) { m.begins(e) }) }),
-		"Page.frameStartedLoading":     on(func(t *Tab, e *page.EventFrameStartedLoading) { t.moves(e.FrameID, (*moves).loads) }),
-		"Page.frameStoppedLoading":     on(func(t *Tab, e *page.EventFrameStoppedLoading) { t.moves(e.FrameID, (*moves).stops) }),
-		"Page.frameRequestedNavigation": on(func(t *Tab, e *page.EventFrameRequestedNavigation) {
-			t.moves(e.FrameID, func(m *moves) { m.requested(e) })
-		}),
+		"Page.javascriptDialogOpening":    on((*Tab).answer),
+		"Page.frameStartedNavigating":     on(func(t *Tab, e *page.EventFrameStartedNavigating) { t.moves(e.FrameID, func(m *moves) { m.begins(e) }) }),
+		"Page.frameStartedLoading":        on(func(t *Tab, e *page.EventFrameStartedLoading) { t.moves(e.FrameID, (*moves).loads) }),
+		"Page.frameStoppedLoading":        on(func(t *Tab, e *page.EventFrameStoppedLoading) { t.moves(e.FrameID, (*moves).stops) }),
+		"Page.frameRequestedNavigation":   on((*Tab).requested),
 		"Page.frameNavigated":             on((*Tab).navigated),
 		"Page.loadEventFired":             func(t *Tab, _ jsonv2.Value) { t.Navigation.completes() }, // of the page itself
 		"Page.frameAttached":              on(func(t *Tab, e *page.EventFrameAttached) { t.frameAttached(string(e.FrameID)) }),
@@ -61,11 +59,9 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 	t.observed(t.s, method, params)
 }
 
-// moves takes in how a frame moves that somebody asks for something.
+// moves takes in how a frame moves.
 func (t *Tab) moves(id cdp.FrameID, take func(*moves)) {
-	if m := t.movesOf(id); m != nil {
-		take(m)
-	}
+	take(t.movesOf(id))
 }
 
 // observed passes an event of one of the tab's processes on to those who look at
@@ -87,6 +83,7 @@ func (t *Tab) entryAdded(params jsonv2.Value) {
 // navigated takes in a new document.
 func (t *Tab) navigated(e *page.EventFrameNavigated) {
 	if e.Frame.ParentID != "" {
+		t.movesOf(e.Frame.ID).shows()
 		return
 	}
 	t.mu.Lock()
@@ -113,7 +110,10 @@ func (t *Tab) frameDetached(e *page.EventFrameDetached) {
 		t.mu.Lock()
 		delete(t.frames, string(e.FrameID))
 		t.mu.Unlock()
+		t.remote.removed(e.FrameID)
+		return
 	}
+	t.movesOf(e.FrameID).stops() // the rest of it is another process's
 }
 
 func (t *Tab) worldCreated(params jsonv2.Value) {

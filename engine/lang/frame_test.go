@@ -12,9 +12,9 @@ func TestFrameShape(t *testing.T) {
 	for body, want := range map[string]string{
 		`"#f"`:                       "css #f",
 		`["#f","//iframe"]`:          "css #f, xpath //iframe",
-		`{"name":"card"}`:            `css iframe[name="card"],frame[name="card"]`,
-		`{"name":"${k}"}`:            `css iframe[name="a\"b"],frame[name="a\"b"]`,
-		`{"name":"a\\b\nc"}`:         `css iframe[name="a\\b\a c"],frame[name="a\\b\a c"]`,
+		`{"name":"card"}`:            `css iframe[name="card"],frame[name="card"],object[name="card"],embed[name="card"]`,
+		`{"name":"${k}"}`:            `css iframe[name="a\"b"],frame[name="a\"b"],object[name="a\"b"],embed[name="a\"b"]`,
+		`{"name":"a\\b\nc"}`:         `css iframe[name="a\\b\a c"],frame[name="a\\b\a c"],object[name="a\\b\a c"],embed[name="a\\b\a c"]`,
 		`["#f",{"url":"/pay/${k}"}]`: `css #f, url /pay/a"b`,
 		`{"url":"/^https:/i"}`:       "url /^https:/i",
 		`{}`:                         `want {"url": pattern}`,

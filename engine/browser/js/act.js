@@ -89,7 +89,7 @@ const closedList = (el) => {
   return s && !s.multiple && !(s.size > 1) && styleOf(s).appearance !== 'base-select' ? s : null;
 };
 const topFrame = (el) => { let f = null; for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) f = w.frameElement; return f; };
-const reachesFrame = (f, x, y) => { const top = hit(document, x, y); return !!top && (top === f || within(top, f) || within(f, top) && is(top, 'iframe', 'frame')); };
+const reachesFrame = (f, x, y) => { const top = hit(document, x, y); return !!top && (top === f || within(top, f) || within(f, top) && isFrame(top)); };
 
 // T.focus({t, in, ms, key, id}): the element that keys go to. Where the key writes a
 // character into it, what comes of that is told: {watched: true}.

@@ -264,7 +264,7 @@ T.hasFocus = async (a) => {
   if (!(await settle(a))) return { n: true };
   let el = dom.active(document);
   for (let inner = el; inner; el = inner || el) {
-    const doc = is(inner, 'iframe', 'frame') && frameDocument(inner), shadow = rootIn(inner);
+    const doc = isFrame(inner) && frameDocument(inner), shadow = rootIn(inner);
     inner = doc ? dom.active(doc) : shadow ? dom.activeInShadow(shadow) : null;
   }
   return { v: !el || is(el, 'body', 'html') ? null : nameOf(el) };

@@ -36,6 +36,8 @@ const dom = {
   editable: get('HTMLElement', 'isContentEditable'),
   iframeDocument: get('HTMLIFrameElement', 'contentDocument'),
   frameDocument: get('HTMLFrameElement', 'contentDocument'),
+  objectDocument: get('HTMLObjectElement', 'contentDocument'),
+  objectWindow: get('HTMLObjectElement', 'contentWindow'),
 };
 const all = (root, css) => {
   const t = dom.type(root);
@@ -48,8 +50,27 @@ const one = (root, css) => {
 const body = (doc) => one(doc, 'body') || dom.rootElement(doc);
 const viewOf = (el) => dom.view(dom.doc(el) || el);
 const frameDocument = (el) => {
-  try { return is(el, 'frame') ? dom.frameDocument(el) : dom.iframeDocument(el); } catch { return null; }
+  try {
+    if (is(el, 'embed')) return embedded(el)?.document ?? null;
+    return is(el, 'frame') ? dom.frameDocument(el) : is(el, 'object') ? dom.objectDocument(el) : dom.iframeDocument(el);
+  } catch { return null; }
 };
+// What an embed element shows is no property of it: of the windows in its document's, it is
+// the one whose element it is. Those of other origins do not tell, but are known by what
+// else they may belong to.
+const embedded = (el) => {
+  const v = viewOf(el);
+  for (let i = 0; i < (v?.length ?? 0); i++) try { if (v[i].frameElement === el) return v[i]; } catch { /* of another origin */ }
+  return null;
+};
+const foreignEmbed = (el) => {
+  const v = viewOf(el), left = new Set();
+  for (let i = 0; i < (v?.length ?? 0); i++) try { v[i].document; } catch { left.add(v[i]); }
+  if (left.size) for (const f of all(dom.doc(el), 'iframe,frame,object')) left.delete(f.contentWindow);
+  return left.size > 0 && dom.attribute(el, 'src') !== null;
+};
+// isFrame: an object or embed element is one where it shows a document.
+const isFrame = (el) => isHTML(el) && (is(el, 'iframe', 'frame') || is(el, 'object') && dom.objectWindow(el) !== null || is(el, 'embed') && (embedded(el) !== null || foreignEmbed(el)));
 
 // Replies: {v} a value, {c, e} a code and a sentence, {n} the page is leaving.
 const fail = (c, e) => ({ c, e });

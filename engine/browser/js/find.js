@@ -93,7 +93,7 @@ const queryOpen = (root, kind, s, first) => {
 };
 
 // Documents of frames of the same origin, nested ones included.
-const allFrames = (doc) => peer(() => query(doc, 'css', 'iframe,frame', false));
+const allFrames = (doc) => peer(() => query(doc, 'css', 'iframe,frame,object,embed', false)).filter(isFrame);
 const frames = (doc, out = []) => {
   for (const f of allFrames(doc)) {
     const d = frameDocument(f);

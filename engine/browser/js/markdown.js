@@ -82,7 +82,7 @@ const escaped = (s, link) => {
   return s.replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_').replace(/<(?=[a-z/!?]|$)/gi, '\\<').replace(/&(?=#?\w+;)/g, '\\&').replace(/~(?=~)|(?<=\S)~/g, '\\~');
 };
 
-const never = new Set('script style noscript template head title meta link param source track datalist base basefont area map canvas object embed portal fencedframe rp'.split(' '));
+const never = new Set('script style noscript template head title meta link param source track datalist base basefont area map canvas portal fencedframe rp'.split(' '));
 const strongTags = new Set(['b', 'strong']), emTags = new Set(['em', 'i', 'cite', 'dfn', 'var']), codeTags = new Set(['code', 'kbd', 'samp', 'tt']), goneTags = new Set(['del', 's', 'strike']);
 const inlineDisplay = /^(inline|ruby|contents|none|math)/;
 const deepest = 400, deepestMarks = 20; // each list and quote around a line makes it longer
@@ -436,6 +436,7 @@ const writers = {
   rt: (n, out, c, m) => { const p = part(n, c, m); if (tidyRun(p.run)) out.run += `(${tidyRun(p.run)})`; },
   q: (n, out, c, m) => { out.run += '"'; writeInside(n, out, c, m); out.run += '"'; },
   table: (n, out, c, m) => writeTable(n, out, c, m),
+  object: (n, out, c, m) => writeFrame(n, out, c, m), embed: (n, out, c, m) => writeFrame(n, out, c, m),
   iframe: (n, out, c, m) => writeFrame(n, out, c, m), frame: (n, out, c, m) => writeFrame(n, out, c, m),
   input: (n, out, c) => {
     const type = dom.inputType(n);
@@ -465,6 +466,7 @@ const writeMedia = (n, out, c, m) => {
 // A frame is read where it stands; those of other origins by the browser.
 const maxWrittenFrames = 100;
 const writeFrame = (n, out, c, m) => {
+  if (!showsPage(n)) return;
   const r = dom.rect(n);
   if (muted(c) || r.width < 3 || r.height < 3 || m.frames.length + (m.entered ?? 0) >= maxWrittenFrames) return;
   const d = frameDocument(n);

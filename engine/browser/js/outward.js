@@ -47,7 +47,7 @@ const placed = (f) => { const m = contentOf(f), o = offset(f); return o ? o.mult
 // inReachOf reports whether the pointer gets into the frame at a point of it.
 const inReachOf = (f, p) => {
   const own = mapped(contentOf(f), p.x, p.y), top = hit(dom.doc(f), own.x, own.y);
-  if (!top || top !== f && !within(f, top) || top !== f && !is(top, 'iframe', 'frame')) return false;
+  if (!top || top !== f && !within(f, top) || top !== f && !isFrame(top)) return false;
   const outer = topFrame(f), at = mapped(placed(f), p.x, p.y);
   return at.x >= 0 && at.y >= 0 && at.x < innerWidth && at.y < innerHeight && (!outer || reachesFrame(outer, at.x, at.y));
 };
@@ -66,7 +66,7 @@ const scrollTo = (f, p, part) => {
 T.keysGo = () => {
   for (let el = dom.active(document); el;) {
     if (holdsFrame(el)) {
-      const d = is(el, 'iframe', 'frame') && frameDocument(el);
+      const d = isFrame(el) && frameDocument(el);
       if (!d) return goesInto(el);
       el = dom.active(d);
       continue;
@@ -85,7 +85,7 @@ T.pointerGoes = ({ point }) => {
     if (!el) return intoNone;
     if (!holdsFrame(el)) return mayHaveRoot(el) ? { x: { closed: true } } : intoNone;
     ({ x, y } = mapped(contentOf(el).inverse(), x, y));
-    const d = is(el, 'iframe', 'frame') && frameDocument(el);
+    const d = isFrame(el) && frameDocument(el);
     if (!d) return goesInto(el, { x, y });
     doc = d;
   }

@@ -40,7 +40,7 @@ const titledInside = (el) => !isHTML(el) && dom.firstElement(el) !== null && chi
 // table goes by its tag alone, and what sets no part of a page apart says nothing.
 const roleShown = (el) => {
   const tag = dom.tag(el);
-  if (tag === 'iframe' || tag === 'frame') return 'iframe';
+  if (tag === 'iframe' || tag === 'frame' || (tag === 'object' || tag === 'embed') && showsPage(el)) return 'iframe';
   const said = dom.hasAttribute(el, 'role') ? explicitRole(el, true) : '';
   if (said === 'region') return said;
   if (said === '' && Object.hasOwn(shownByTag, tag) && isHTML(el)) return shownByTag[tag](el);

@@ -21,7 +21,7 @@ const saidBy = (el) => {
 };
 // The role of an element that says none is that of its tag, or one that its tag asks for.
 const tagRoles = new Map();
-const hardRoles = new Set(['iframe', 'frame', 'svg', 'math']);
+const hardRoles = new Set(['iframe', 'frame', 'object', 'embed', 'svg', 'math']);
 const roleByTag = (el, tag, fact) => {
   let role = tagRoles.get(tag);
   if (role === undefined) {

@@ -238,7 +238,7 @@ const inOrder = (root, set, out = []) => {
 let lastNumber = 0;
 const numbers = new WeakMap(), byNumber = new Map();
 const numberOf = (f) => {
-  const w = is(f, 'frame') ? dom.frameWindow(f) : is(f, 'iframe') ? dom.iframeWindow(f) : null, known = numbers.get(f);
+  const w = is(f, 'frame') ? dom.frameWindow(f) : is(f, 'iframe') ? dom.iframeWindow(f) : is(f, 'object') ? dom.objectWindow(f) : is(f, 'embed') ? embedded(f) : null, known = numbers.get(f);
   if (known?.w === w) return known.n;
   const n = ++lastNumber;
   numbers.set(f, { w, n });
@@ -246,6 +246,9 @@ const numberOf = (f) => {
   return n;
 };
 T.numbered = (n) => byNumber.get(n)?.deref() ?? null;
+
+// showsPage reports whether a frame shows a page, and not a picture, as objects do.
+const showsPage = (el) => { if (!isFrame(el)) return false; const d = frameDocument(el); return !d || is(el, 'iframe', 'frame') || isHTML(dom.rootElement(d)); };
 
 // Those in a document and in the frames of its origin. holds.js needs it, too.
 const foreignFrames = (doc) => [doc, ...frames(doc).map(([, d]) => d)].flatMap((d) => allFrames(d).filter((f) => !frameDocument(f)));
@@ -293,7 +296,7 @@ walk = (place, why) => {
       if (lost.length) throw new Hop({ k, lost });
       return null;
     }
-    if (!is(f, 'iframe', 'frame')) { why.e = `Iframe not found: "${p.a}" is ${an(nameOf(f))}, not an iframe`; return null; }
+    if (!isFrame(f)) { why.e = `Iframe not found: "${p.a}" is ${an(nameOf(f))}, not an iframe`; return null; }
     const d = frameDocument(f);
     k++;
     if (!d) throw new Hop({ k, n: numberOf(f) });
@@ -302,6 +305,24 @@ walk = (place, why) => {
     entered(d);
   }
   return doc;
+};
+
+// T.along({way}): the numbers of the frames on a way, those around them included, as far as
+// it leads now.
+T.along = ({ way }) => {
+  const out = new Set();
+  for (let k = 1; k <= way.length; k++) {
+    let f;
+    try {
+      const d = enter(way.slice(0, k), {});
+      f = d && dom.view(d)?.frameElement;
+    } catch (e) {
+      if (!(e instanceof Fault)) throw e;
+      f = e.reply.x?.n ? T.numbered(e.reply.x.n) : null;
+    }
+    for (; f; f = viewOf(f) === window ? null : viewOf(f)?.frameElement) out.add(numberOf(f));
+  }
+  return { v: [...out] };
 };
 
 const byReference = (t) => typeof t?.r === 'string' && t.r[0] === '@';

@@ -287,7 +287,7 @@ const nodeOf = (el, role, tag, bare, says, hidden, unseen, inShut, s, box, c, of
   if (hidden && (says & saysAria) !== 0 && attr(el, 'aria-hidden')?.toLowerCase() === 'true') node.ghost = true;
   node.pointer = node.can && s.cursor === 'pointer';
   // Pages keep the fields in such places that they draw anew.
-  if (inShut !== 0 ? !is(el, 'input', 'select', 'textarea', 'iframe') : unseen && !byHand(el, role) && role !== 'iframe') { node.can = false; node.unseen = true; }
+  if (inShut !== 0 ? !is(el, 'input', 'select', 'textarea', 'iframe', 'object', 'embed') : unseen && !byHand(el, role) && role !== 'iframe') { node.can = false; node.unseen = true; }
   node.active = look.active.has(el);
   const states = !(says & saysAria) && tag !== 'input' && tag !== 'option' && tag !== 'summary' ? statesOfBare(el, role, tag, off) : statesOf(el, role, tag, off);
   if (states?.length) node.s = states;
