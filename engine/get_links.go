@@ -26,7 +26,7 @@ func (v linksWanted) Keys(to map[string]bool) {
 
 var _ = define(Action[linksWanted]{
 	Name: "getLinks", Group: "Data extraction",
-	Doc: "Returns the links of the page, or of one element with `selector`. Addresses are absolute, and each is there once, with the first text that a link to it has. " +
+	Doc: "Returns the links of the page, or of one element with `selector`. Links in drawings (SVG) count too. Addresses are absolute, and each is there once, with the first text that a link to it has. " +
 		"`url` is a pattern as in `waitForResponse`: only addresses that match. With `visible: true`, only links that can be seen. Links that only run a script are left out.",
 	Value: lang.Shape[linksWanted]{
 		Words:  "{} or {selector, url, visible}",

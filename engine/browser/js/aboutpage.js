@@ -5,9 +5,9 @@
 T.links = async (a) => {
   const list = (root) => {
     const found = new Map();
-    for (const el of peer(() => query(root, 'css', 'a[href],area[href]', false))) {
-      if (!isHTML(el) || a.visible && !shows(el)) continue;
-      const url = is(el, 'a') ? anchorHref(el) : areaHref(el);
+    for (const el of peer(() => query(root, 'css', 'a[*|href],area[href]', false))) {
+      if (!isHTML(el) && !isDrawing(el) || a.visible && !shows(el)) continue;
+      const url = leadsTo(el);
       if (!url || /^javascript:/i.test(url)) continue;
       const known = found.get(url);
       if (known?.text) continue;
@@ -26,9 +26,20 @@ const shows = (el) => {
   return true;
 };
 const areaHref = get('HTMLAreaElement', 'href');
+// leadsTo is where a link leads, as a whole address: also one in a drawing, which has it in a
+// name of its own or in that of XLink.
+const leadsTo = (el) => {
+  if (isHTML(el)) return is(el, 'a') ? anchorHref(el) : areaHref(el);
+  const to = dom.attribute(el, 'href') ?? dom.attributeNS(el, xlink, 'href');
+  try { return to === null ? '' : new URL(to, dom.base(el)).href; } catch { return ''; }
+};
+// The text of a link in a drawing is what is drawn, or else the title.
+const drawnText = (el) => [...(is(el, 'text', 'tspan') ? [el] : all(el, 'text,foreignObject'))].map((n) => tidy(dom.text(n))).filter(Boolean).join(' ');
+const titleIn = (el) => { const t = childNamed(el, 'title') ?? one(el, 'title'); return t ? tidy(dom.text(t)) : ''; };
 const linkText = (el) => {
-  const t = tidy(dom.text(el)), picture = t ? null : one(el, 'img[alt],svg[aria-label]');
-  return t || attrText(el, 'aria-label') || (picture ? attrText(picture, 'alt') || attrText(picture, 'aria-label') : '') || attrText(el, 'alt') || attrText(el, 'title');
+  if (isDrawing(el)) return drawnText(el) || attrText(el, 'aria-label') || titleIn(el) || tidy(dom.attributeNS(el, xlink, 'title') ?? '') || (dom.closest(el, 'text') ? tidy(dom.text(el)) : '');
+  const t = tidy(dom.text(el)), picture = t ? null : one(el, 'img[alt],svg[aria-label]') ?? one(el, 'svg');
+  return t || attrText(el, 'aria-label') || (picture ? attrText(picture, 'alt') || attrText(picture, 'aria-label') || titleIn(picture) : '') || attrText(el, 'alt') || attrText(el, 'title');
 };
 
 // T.facts({in, ms}): {url, title, description, canonical, language, openGraph, jsonLd}.

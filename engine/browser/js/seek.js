@@ -8,6 +8,7 @@ Object.assign(dom, {
   nodes: get('Node', 'childNodes'),
   parent: get('Node', 'parentNode'),
   base: get('Node', 'baseURI'),
+  attributeNS: ownOfMany('Element', 'getAttributeNS'),
   root: own('Node', 'getRootNode'),
   previous: get('Node', 'previousSibling'),
   iframeWindow: get('HTMLIFrameElement', 'contentWindow'),
