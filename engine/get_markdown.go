@@ -41,7 +41,7 @@ func (v reading) Keys(to map[string]bool) {
 var _ = define(Action[reading]{
 	Name: "getMarkdown", Group: "Data extraction",
 	Doc: "Returns the page as Markdown, as a person sees it: headings, links with absolute addresses, lists, tables, code with its language, and pictures. Hidden text is left out. `seen` also leaves out text in the color of its background or cut off, and what is `aria-hidden` or in closed details. " +
-		"Frames that can be seen are read where they stand, whichever site they are from, and so are shadow roots.\n\n" +
+		"Frames that can be seen are read where they stand, whichever site they are from, and so are shadow roots. Formulas of KaTeX, MathJax and MathML become their source in TeX, between `$`, or `$$` on a line of their own.\n\n" +
 		"`part` is `main` (the default) or `all`. The main part is the element `main`, or the only article. Where a page has neither, the navigation, header, footer and asides are left out. With `selector`, only that element is read. " +
 		"`links`, `images` and `tables` are true unless you turn them off: links become their text, pictures their alternative text, and tables are left out.\n\n" +
 		"A long text comes in pieces: `maxLength` is how many characters you want, and `next` in the result is the `offset` of the next piece. A piece ends with a line if it can. `truncated` says that the page has more than 4,194,304 characters.\n\n" +
@@ -89,6 +89,17 @@ var _ = define(Action[reading]{
 		if err := json.Unmarshal(b, &p); err != nil {
 			return nil, fmt.Errorf("reading the page's answer to %s: %w", c.Fn, err)
 		}
+		if p.Lacks {
+			// Only the page's own scripts know the source of some formulas.
+			c.Arg["tex"] = r.sourcesOfFormulas(ctx)
+			if b, err = r.page.call(ctx, s, c); err != nil {
+				return nil, err
+			}
+			p = page{}
+			if err := json.Unmarshal(b, &p); err != nil {
+				return nil, fmt.Errorf("reading the page's answer to %s: %w", c.Fn, err)
+			}
+		}
 		r.readFrames(ctx, &p, arg)
 		if v.find != nil {
 			words, err := v.find.Expand(r.cache)
@@ -110,6 +121,28 @@ type page struct {
 	Text   string `json:"text"`
 	Frames []int  `json:"frames"`
 	Cut    bool   `json:"cut"`
+	Lacks  bool   `json:"lacks"` // the source of formulas
+}
+
+// askFormulas gives the sources in TeX that MathJax 3 keeps to itself, in the order of the
+// formulas in the document.
+const askFormulas = `const all = [...document.querySelectorAll('mjx-container')].slice(0, 20000), list = all.map(() => '');
+for (const f of window.MathJax?.startup?.document?.math ?? []) {
+  const at = all.indexOf(f.typesetRoot);
+  if (at >= 0 && f.inputJax?.name === 'TeX') list[at] = String(f.math);
+}
+return list;`
+
+// sourcesOfFormulas is empty where the page does not say them.
+func (r *Run) sourcesOfFormulas(ctx context.Context) []string {
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	list := []string{}
+	b, err := r.page.at.Evaluate(ctx, askFormulas, nil, false)
+	if err != nil || json.Unmarshal(b, &list) != nil {
+		return []string{}
+	}
+	return list
 }
 
 // piece is a part of a page's Markdown.
