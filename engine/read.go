@@ -5,7 +5,7 @@ import "troupe/engine/lang"
 var _ = define(Action[lang.Selector]{
 	Name: "getText", Group: "Data extraction",
 	Doc: "Returns the text of an element with everything in it, trimmed. It is the `textContent`: `<br>` and the ends of blocks add no space, and hidden parts count. " +
-		"With `visible: true` it returns the text that a person reads. That leaves out what is hidden, transparent or only for screen readers. It includes shadow roots, a new line for each block and `<br>`, and the values of fields except passwords.",
+		"With `visible: true` it returns the text that a person reads. That leaves out what is hidden, transparent or only for screen readers. It includes shadow roots, content of style sheets, a new line for each block and `<br>`, and the values of fields except passwords.",
 	Value:   lang.SelectorShape,
 	Opts:    []Opt{opt("visible", lang.BoolShape, "Whether to return only the text that a person reads. Default: false.")},
 	Result:  "string",

@@ -11,10 +11,10 @@ var pageFiles = []string{
 	coreJS, settleJS, findJS, firstJS,
 	loadJS, calmJS, seekJS, readJS, pageJS, rehearseJS,
 	reachJS, placeJS, freeJS, standinJS, guardJS, fillJS, takenJS, actJS,
-	findbyJS, viewJS, chooseJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS,
+	textJS, findbyJS, viewJS, chooseJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS,
 	eachJS, rolesJS, statedJS, expressionsJS, pointingJS, statesJS, shownJS, unreadJS, nearJS,
 	refsJS, lastingJS, saidJS, treeJS, distilJS,
-	markdownJS, tablesJS, aboutPageJS, typedJS, schemaJS,
+	formulasJS, markdownJS, tablesJS, aboutPageJS, typedJS, schemaJS,
 }
 
 // TestLean keeps the page script small without changing what it says.

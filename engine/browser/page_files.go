@@ -50,6 +50,8 @@ var (
 	placeJS string
 	//go:embed js/free.js
 	freeJS string
+	//go:embed js/text.js
+	textJS string
 	//go:embed js/findby.js
 	findbyJS string
 	//go:embed js/view.js
@@ -96,6 +98,8 @@ var (
 	//go:embed js/near.js
 	nearJS string
 
+	//go:embed js/formulas.js
+	formulasJS string
 	//go:embed js/markdown.js
 	markdownJS string
 	//go:embed js/tables.js

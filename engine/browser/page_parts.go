@@ -22,11 +22,11 @@ var (
 	common  = partOf(&seekJS, &readJS, &pageJS, &rehearseJS)
 	actions = partOf(&reachJS, &placeJS, &freeJS, &standinJS, &guardJS, &fillJS, &takenJS, &actJS)
 	// moreActions are what less frequent actions need besides.
-	moreActions = partOf(&findbyJS, &viewJS, &chooseJS, &selectionJS, &dropJS, &conditionsJS, &foreachJS, &outwardJS)
+	moreActions = partOf(&textJS, &findbyJS, &viewJS, &chooseJS, &selectionJS, &dropJS, &conditionsJS, &foreachJS, &outwardJS)
 	locators    = partOf(&eachJS, &rolesJS, &statedJS, &expressionsJS, &pointingJS, &statesJS, &shownJS, &unreadJS, &nearJS)
 	// snapshots are what a snapshot needs, and readers what reads a whole document.
 	snapshots = partOf(&refsJS, &lastingJS, &saidJS, &treeJS, &distilJS)
-	readers   = partOf(&markdownJS, &tablesJS, &aboutPageJS, &typedJS, &schemaJS)
+	readers   = partOf(&formulasJS, &markdownJS, &tablesJS, &aboutPageJS, &typedJS, &schemaJS)
 )
 
 // part is a part of the page script that a document gets when it needs it. It is made when

@@ -7,7 +7,7 @@ T.links = async (a) => {
     const found = new Map();
     for (const el of peer(() => query(root, 'css', 'a[*|href],area[href]', false))) {
       if (!isHTML(el) && !isDrawing(el) || a.visible && !shows(el)) continue;
-      const url = leadsTo(el);
+      const url = linkAddress(el);
       if (!url || /^javascript:/i.test(url)) continue;
       const known = found.get(url);
       if (known?.text) continue;
@@ -26,9 +26,9 @@ const shows = (el) => {
   return true;
 };
 const areaHref = get('HTMLAreaElement', 'href');
-// leadsTo is where a link leads, as a whole address: also one in a drawing, which has it in a
+// linkAddress is where a link leads, as a whole address: also one in a drawing, which has it in a
 // name of its own or in that of XLink.
-const leadsTo = (el) => {
+const linkAddress = (el) => {
   if (isHTML(el)) return is(el, 'a') ? anchorHref(el) : areaHref(el);
   const to = dom.attribute(el, 'href') ?? dom.attributeNS(el, xlink, 'href');
   try { return to === null ? '' : new URL(to, dom.base(el)).href; } catch { return ''; }

@@ -118,12 +118,12 @@ const selected = (a, host, why, over) => {
   why.e = disabledBecause(el);
   if (why.e) return undefined;
   const options = [...el.options];
-  const text = (o) => (o.label || o.text).trim().replace(/\s+/g, ' ');
+  const clean = (t) => plainText(t).trim().replace(/\s+/g, ' '), text = (o) => clean(o.label || o.text);
   const chosen = [];
   for (const value of a.values) {
-    const wanted = value.trim().replace(/\s+/g, ' ');
+    const wanted = clean(value);
     const o = a.by === 'index' ? options[Number(value)] : a.by === 'text'
-      ? options.find((o) => text(o) === wanted || o.text.trim() === wanted) : options.find((o) => o.value === value);
+      ? options.find((o) => text(o) === wanted || clean(o.text) === wanted) : options.find((o) => o.value === value);
     if (!o) {
       pressFor(el, over);
       const has = options.slice(0, 10).map((x, i) => (a.by === 'index' ? i : JSON.stringify(a.by === 'text' ? short(text(x)) : x.value))).join(', ') + (options.length > 10 ? ', …' : '');

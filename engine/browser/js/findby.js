@@ -1,6 +1,6 @@
 // Finding by what an element says.
 
-const written = (el) => (is(el, 'input') && ['button', 'submit', 'reset'].includes(dom.inputType(el)) ? dom.inputValue(el) : dom.text(el));
+const written = (el) => plainText(is(el, 'input') && ['button', 'submit', 'reset'].includes(dom.inputType(el)) ? dom.inputValue(el) : dom.text(el));
 const unread = ['script', 'style', 'noscript', 'template', 'head', 'title'];
 
 // The text of an element with a space for each <br> and around each block. of gives what is
@@ -9,7 +9,7 @@ const blocks = 'address article aside blockquote dd details dialog div dl dt fie
 const spaced = (el, out = [], of = dom.nodes) => {
   for (const n of of(el)) {
     const type = dom.type(n), tag = type === 1 && dom.tag(n);
-    if (type === 3 || type === 4) out.push(dom.text(n));
+    if (type === 3 || type === 4) out.push(plainText(dom.text(n)));
     else if (tag === 'br') out.push(' ');
     else if (tag && !unread.includes(tag)) {
       const space = blocks.includes(tag) ? ' ' : '';
@@ -27,7 +27,7 @@ const spaced = (el, out = [], of = dom.nodes) => {
 // text is looked through as it is, where lines may follow each other without a
 // space: only of a small element that this leaves open is the text copied.
 const saying = (text) => {
-  const words = text.trim().split(/\s+/).map((w) => w.replace(/[\\^$.*+?()[\]{}|\/]/g, '\\$&'));
+  const words = plainText(text).trim().split(/\s+/).map((w) => w.replace(/[\\^$.*+?()[\]{}|\/]/g, '\\$&'));
   const strict = words.join('\\s+'), loose = words.join('\\s*');
   const test = (s) => { const r = new RegExp(s, 'iu'); return (t) => r.test(t); };
   const within = test(strict), all = test(`^\\s*${strict}\\s*$`), maybe = test(loose), maybeAll = test(`^\\s*${loose}\\s*$`);

@@ -17,16 +17,16 @@ const ofDocument = async (a, f) => {
   return r ?? late('element_not_found', why.e + `, within ${a.of}ms`);
 };
 
-// onlySeen says that what no person reads is left out.
-let onlySeen = false;
 const writtenOut = (doc, el, a) => {
   onlySeen = a.seen === true;
   readAnew();
+  const look = el ? lookAround(el) : { plain: new Map(), whole: true, each: false };
+  Object.assign(look, { formulas: new Map(), tex: a.tex, lacks: false });
   const v = { url: dom.view(doc).location.href, title: doc.title ?? '', part: el ? 'selector' : 'all', text: '', frames: [], cut: false };
   const write = (root, prune, within) => {
-    const m = { links: a.links, images: a.images, tables: a.tables, left: a.room, prune, frames: [], cut: false, pruned: false, closed: false };
+    const m = { links: a.links, images: a.images, tables: a.tables, left: a.room, look, prune, frames: [], cut: false, pruned: false, closed: false };
     const out = fresh();
-    if (root) writeNode(root, out, { depth: 0, nest: 0, within, mute: false }, m);
+    if (root) writeNode(root, out, { depth: 0, nest: 0, within, mute: false, sheets: sheetsOf(root, look), formulas: formulasIn(dom.root(root), look) }, m);
     const text = joined(flushed(out));
     if (m.closed && !opened && all(document, '*').length < 50000) throw new Hop({ closed: true });
     return Object.assign(v, { text: text.slice(0, a.room).toWellFormed(), frames: m.frames, cut: m.cut || text.length > a.room, pruned: m.pruned });
@@ -39,6 +39,7 @@ const writtenOut = (doc, el, a) => {
     if (!v.text) write(body(doc), '', false);
   } else write(body(doc), '', false);
   delete v.pruned;
+  if (look.lacks) v.lacks = true; // formulas whose source only the page's own scripts know
   return v;
 };
 
@@ -72,8 +73,6 @@ const joined = (blocks) => {
 
 // What would mean something at the start of a line, or anywhere, is escaped.
 const lineStart = (s) => s.replace(/^(#{1,6}(?=\s|$)|[-+*](?=\s|$)|>|=+$|~~~|[-*_](?:\s*[-*_]){2,}$)/, '\\$1').replace(/^(\d{1,9})([.)])(?=\s|$)/, '$1\\$2').replace(/^(\[[^\]]*\])(?=:)/, '$1\\');
-const unseenSigns = /[\u0000-\u0008\u000b\u000e-\u001f\u00ad\u200b\u2060\ufeff]|\u{e0001}|[\u{e0020}-\u{e007f}]/gu;
-const plainText = (s) => s.replace(unseenSigns, '');
 const special = /[\\\x60*_[\]<&~]/;
 const escaped = (s, link) => {
   if (!special.test(s)) return s;
@@ -82,45 +81,9 @@ const escaped = (s, link) => {
   return s.replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_').replace(/<(?=[a-z/!?]|$)/gi, '\\<').replace(/&(?=#?\w+;)/g, '\\&').replace(/~(?=~)|(?<=\S)~/g, '\\~');
 };
 
-const never = new Set('script style noscript template head title meta link param source track datalist base basefont area map canvas portal fencedframe rp'.split(' '));
 const strongTags = new Set(['b', 'strong']), emTags = new Set(['em', 'i', 'cite', 'dfn', 'var']), codeTags = new Set(['code', 'kbd', 'samp', 'tt']), goneTags = new Set(['del', 's', 'strike']);
-const inlineDisplay = /^(inline|ruby|contents|none|math)/;
 const deepest = 400, deepestMarks = 20; // each list and quote around a line makes it longer
 
-// drawnAs gives the display of an element, or nothing where it is kept, with all in it,
-// from people who look. Styles are slow to read: of most elements two questions are enough.
-const lookedFor = { opacityProperty: true, visibilityProperty: true }, orTransparent = { opacityProperty: true };
-let shaded = false; // whether the last of them may have no visible text of its own
-const drawnAs = (el, s) => {
-  if (onlySeen && keptFrom(el)) return '';
-  const display = s.display;
-  shaded = !dom.visible(el, lookedFor);
-  if (shaded && (display === 'none' || display !== 'contents' && !dom.visible(el, orTransparent))) return '';
-  if (display === 'inline') return display; // what is positioned is a block
-  const position = s.position;
-  if (position === 'absolute' || position === 'fixed') {
-    if (invisible(el, s)) return '';
-    const r = dom.rect(el), v = viewOf(el), fixed = position === 'fixed', x = fixed ? 0 : v.scrollX, y = fixed ? 0 : v.scrollY;
-    if (sized(r) && (r.right + x <= 0 || r.bottom + y <= 0 || fixed && (r.left >= v.innerWidth || r.top >= v.innerHeight))) return '';
-  }
-  if (inlineDisplay.test(display)) return display;
-  return (dom.clientHeight(el) === 0 || dom.clientWidth(el) === 0) && !is(el, 'hr') && clips(s) || s.contentVisibility === 'hidden' ? '' : display;
-};
-// untold reports whether a text is one that no person reads.
-const untold = (n) => onlySeen && (inClosed(dom.parent(n)) || illegible(dom.parent(n)));
-// muted reports whether the text right in an element cannot be read. It is asked of
-// elements that have some. Indents are those of the block that it is in.
-const muted = (c) => (c.mute ??= c.shaded && c.style.visibility !== 'visible' || c.style.fontSize === '0px' || (c.block.far ??= parseFloat(c.block.style.textIndent) < -500));
-const inElement = (c, s, inline) => ({ ...c, depth: c.depth + 1, style: s, shaded, mute: undefined, block: inline && c.block ? c.block : { style: s, far: undefined } });
-
-// eachIn goes through what is drawn in an element: its shadow root, or what is put into
-// its slot.
-const firstChild = get('Node', 'firstChild'), nextSibling = get('Node', 'nextSibling');
-const eachIn = (el, f) => {
-  const assigned = is(el, 'slot') ? dom.assigned(el) : [];
-  if (assigned.length) { for (const x of assigned) f(x); return; }
-  for (let x = firstChild(rootIn(el) || el); x; x = nextSibling(x)) f(x);
-};
 const drawnIn = (el) => { const list = []; eachIn(el, (x) => list.push(x)); return list; };
 
 const landmark = new Set(['navigation', 'banner', 'contentinfo', 'complementary', 'search']);
@@ -137,12 +100,20 @@ const writeNode = (n, out, c, m) => {
   const type = dom.type(n);
   if (type === 3 || type === 4) { if (!muted(c) && !untold(n)) writeWords(n, out, c, m); return; }
   if (type !== 1 || m.cut) return;
-  const tag = dom.tag(n);
+  const tag = dom.tag(n), formulas = c.formulas;
+  if (formulas.size && formulas.has(n) && (tag === 'script' || drawnAs(n, styleOf(n)))) return void writeFormula(formulas.get(n), out, c, m);
   if (never.has(tag)) return;
-  if (tag === 'br') { out.run += mdBreak; return; }
+  if (tag === 'br') { if (dom.visible(n)) out.run += mdBreak; return; }
   const s = styleOf(n), display = drawnAs(n, s);
   if (!display || prunes(n, tag, c, m)) return;
-  const inner = inElement(c, s, display === 'inline' || display === 'contents');
+  const line = inlineDisplay.test(display), before = out.run;
+  if (!line || !standsApart(n, display)) return void writeElement(n, tag, s, line, out, c, m);
+  const written = out.blocks.length, begun = (out.run += ' ');
+  writeElement(n, tag, s, line, out, c, m);
+  if (out.run !== begun || out.blocks.length !== written) out.run += ' '; else out.run = before;
+};
+const writeElement = (n, tag, s, line, out, c, m) => {
+  const inner = inElement(c, s, line && inTheLine(s.display));
   inner.within = c.within || tag === 'article' || tag === 'section' || tag === 'main';
   if (c.depth > deepest) { if (!muted(inner)) out.run += ' ' + escaped(plainText(dom.text(n)), c.link); return; }
   if (!m.closed && (tag.includes('-') || !firstChild(n)) && hostTag.test(tag) && !rootIn(n) && !askedAbout.has(n)) m.closed = tag.includes('-') || sized(dom.rect(n));
@@ -155,26 +126,47 @@ const writeNode = (n, out, c, m) => {
   const mark = strongTags.has(tag) ? 'strong' : emTags.has(tag) ? 'em' : goneTags.has(tag) ? 'gone' : '';
   if (mark) return void writeMarked(n, out, inner, m, mark);
   if (codeTags.has(tag)) return void writeCode(n, out, inner, m, s);
-  if (inlineDisplay.test(display)) {
-    const apart = display !== 'inline' && display !== 'contents' && dom.text(n).trim().length > 1;
-    if (apart) out.run += ' ';
-    writeInside(n, out, inner, m);
-    if (apart) out.run += ' ';
-    return;
-  }
+  if (line) return void writeInside(n, out, inner, m);
   flushRun(out);
   writeInside(n, out, inner, m);
   flushRun(out);
 };
 const writeInside = (n, out, c, m) => {
-  eachIn(n, (x) => { if (!m.cut) writeNode(x, out, c, m); });
+  const around = hasAround(n, c.sheets), inner = inTree(n, c, m);
+  if (around) writeAround(n, '::before', out, c, m);
+  eachIn(n, (x) => { if (!m.cut) writeNode(x, out, inner, m); });
+  if (around) writeAround(n, '::after', out, c, m);
+};
+// inTree is c for what is in an element, where another tree of the document begins there.
+const inTree = (n, c, m) => {
+  const assigned = is(n, 'slot') ? dom.assigned(n)[0] : undefined, root = assigned ? dom.root(assigned) : rootIn(n);
+  return root ? { ...c, sheets: sheetsOf(root, m.look), formulas: formulasIn(root, m.look) } : c;
+};
+const writeAround = (n, part, out, c, m) => {
+  const g = putAround(n, part);
+  if (!g || m.cut) return;
+  const gap = inTheLine(g.s.display) ? '' : ' ';
+  out.run += gap;
+  addWords(g.text, out, c, m);
+  out.run += gap;
 };
 const part = (n, c, m) => { const o = fresh(); writeInside(n, o, c, m); return o; };
+
+// writeBeside is that of a list or a table, which stands before or after it.
+const writeBeside = (n, part, out, c, m) => {
+  if (!hasAround(n, c.sheets)) return;
+  writeAround(n, part, out, c, m);
+  flushRun(out);
+};
 
 const keepsLines = (p) => { const el = isElement(p) ? p : hostOf(p); return !!el && /^(preserve|break)/.test(styleOf(el).whiteSpaceCollapse); };
 const writeWords = (n, out, c, m) => {
   let t = plainText(dom.text(n));
+  if (/\S/.test(t)) t = drawnCase(t, c.style, dom.parent(n));
   if (/\S\s*\n\s*\S/.test(t) && keepsLines(dom.parent(n))) t = t.replace(/\r?\n/g, mdBreak);
+  addWords(t, out, c, m);
+};
+const addWords = (t, out, c, m) => {
   if (t.length > m.left) { m.cut = true; t = t.slice(0, m.left).toWellFormed(); }
   m.left -= t.length;
   out.run += escaped(t, c.link);
@@ -286,10 +278,12 @@ const fenced = (raw, el) => {
 };
 
 const anchorHref = get('HTMLAnchorElement', 'href');
+const xlink = 'http://www.w3.org/1999/xlink';
+const isDrawing = (el) => dom.namespace(el) === 'http://www.w3.org/2000/svg';
 // Addresses are absolute. A link to a script leads nowhere.
 const address = (el) => {
-  if (!dom.hasAttribute(el, 'href')) return '';
-  const to = isHTML(el) && is(el, 'a') ? anchorHref(el) : '';
+  const to = isHTML(el) ? is(el, 'a') && dom.hasAttribute(el, 'href') ? anchorHref(el) : '' : is(el, 'a') ? linkAddress(el) : '';
+  if (!to) return '';
   return /^(javascript|data|blob):/i.test(to) ? '' : mdAddress(to);
 };
 const mdAddress = (s) => s.replace(/[()\\<>\s]/g, (x) => '%' + x.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase());
@@ -320,6 +314,7 @@ const writeList = (n, out, c, m) => {
   if (!nests(n, out, c, m)) return;
   const items = [], ordered = is(n, 'ol'), reversed = ordered && dom.hasAttribute(n, 'reversed'), loose = looseIn(items);
   let number = ordered ? n.start : 0;
+  writeBeside(n, '::before', out, c, m);
   for (const x of drawnIn(n)) {
     if (!isElement(x) || !is(x, 'li')) { writeNode(x, loose.out, c, m); continue; }
     const s = styleOf(x);
@@ -334,6 +329,7 @@ const writeList = (n, out, c, m) => {
   }
   loose.take();
   pushList(out, items, ordered);
+  writeBeside(n, '::after', out, c, m);
 };
 // looseIn takes what stands in a list and in no item: it goes on with the item before.
 const looseIn = (items) => {
@@ -373,9 +369,19 @@ const writeTerms = (n, out, c, m) => {
       if (is(x, 'dt') || !items.length) items.push({ blocks: p.blocks }); else items[items.length - 1].blocks.push(...p.blocks);
     }
   };
+  writeBeside(n, '::before', out, c, m);
   go(drawnIn(n));
   loose.take();
   pushList(out, items, false);
+  writeBeside(n, '::after', out, c, m);
+};
+
+// drawnWithin reports whether a part of a drawing can be seen: the browser says so also of what is in
+// something that is not laid out.
+const drawnWithin = (el, drawing) => {
+  if (!dom.visible(el, lookedFor)) return false;
+  for (let n = el; n !== drawing && isElement(n); n = dom.parent(n)) if (styleOf(n).display === 'none' || is(n, 'defs', 'symbol', 'clipPath', 'mask', 'pattern', 'marker')) return false;
+  return true;
 };
 
 const writers = {
@@ -410,13 +416,17 @@ const writers = {
   svg: (n, out, c, m) => {
     const title = attrText(n, 'aria-label') || (childNamed(n, 'title') ? dom.text(childNamed(n, 'title')).trim() : '');
     if (!muted(c) && title && attr(n, 'aria-hidden') !== 'true') image(out, m, title, '');
-    const texts = [...all(n, 'text')].filter((t) => dom.visible(t)).map((t) => tidy(dom.text(t))).filter(Boolean);
-    if (!muted(c) && texts.length && !title) out.run += ' ' + escaped(plainText(texts.join(' ')), c.link) + ' ';
+    if (muted(c) || title && attr(n, 'aria-hidden') !== 'true' && !one(n, 'a')) return;
+    for (const t of all(n, 'text')) {
+      if (!drawnWithin(t, n)) continue;
+      const a = dom.closest(t, 'a') ?? one(t, 'a'), to = m.links && !c.link && a && isDrawing(a) ? address(a) : '', text = escaped(tidy(dom.text(t)), c.link || to !== '');
+      if (text && (to || !title)) { out.run += to ? ` [${text}](${to}) ` : ` ${text} `; m.left -= text.length + to.length; }
+    }
   },
   math: (n, out, c, m) => {
-    const tex = one(n, 'annotation[encoding="application/x-tex"]');
-    if (!tex) return false;
-    out.run += `$${tidy(dom.text(tex))}$`;
+    const tex = oneLine(annotated(n));
+    if (!tex || onlySeen && !isDrawnToo(n, tex)) return false;
+    writeFormula({ tex, display: attr(n, 'display') === 'block' }, out, c, m);
   },
   video: (n, out, c, m) => writeMedia(n, out, c, m), audio: (n, out, c, m) => writeMedia(n, out, c, m),
   hr: (n, out) => { flushRun(out); out.blocks.push({ k: 'hr', t: '---' }); },
@@ -434,7 +444,6 @@ const writers = {
   },
   sup: (n, out, c, m) => raised(n, out, c, m, 'sup'), sub: (n, out, c, m) => raised(n, out, c, m, 'sub'),
   rt: (n, out, c, m) => { const p = part(n, c, m); if (tidyRun(p.run)) out.run += `(${tidyRun(p.run)})`; },
-  q: (n, out, c, m) => { out.run += '"'; writeInside(n, out, c, m); out.run += '"'; },
   table: (n, out, c, m) => writeTable(n, out, c, m),
   object: (n, out, c, m) => writeFrame(n, out, c, m), embed: (n, out, c, m) => writeFrame(n, out, c, m),
   iframe: (n, out, c, m) => writeFrame(n, out, c, m), frame: (n, out, c, m) => writeFrame(n, out, c, m),
@@ -474,7 +483,7 @@ const writeFrame = (n, out, c, m) => {
   if (d) {
     m.entered = (m.entered ?? 0) + 1;
     const root = body(d);
-    if (root) { writeNode(root, out, { depth: c.depth + 1, nest: c.nest, within: true, mute: false }, m); flushRun(out); }
+    if (root) { writeNode(root, out, { depth: c.depth + 1, nest: c.nest, within: true, mute: false, sheets: sheetsOf(d, m.look), formulas: formulasIn(d, m.look) }, m); flushRun(out); }
     return;
   }
   const number = numberOf(n);

@@ -139,7 +139,7 @@ const dependentTags = {
 // unperceived reports whether an element is kept from everybody: not drawn, or hidden
 // from readers by aria-hidden. What is transparent, inert or out of view is not.
 const undrawn = (el) => {
-  if (is(el, 'script', 'style', 'noscript', 'template', 'head', 'title', 'meta', 'link', 'param', 'source', 'track', 'datalist')) return true;
+  if (is(el, ...unreadTags)) return true;
   if (is(el, 'option', 'optgroup')) { const s = dom.closest(el, 'select'); return s ? undrawn(s) || styleOf(el).display === 'none' : !dom.visible(el); }
   if (is(el, 'area')) { const p = pictureOf(el); return !p || undrawn(p); }
   if (dom.visible(el)) return false;
@@ -159,8 +159,8 @@ const unperceived = (el) => {
 };
 
 // tidy is a text as it is compared and shown.
-const tidy = (s) => (untidy.test(s) ? s.replace(/[\u200b\u00ad]/g, '').replace(/\s+/g, ' ').trim() : s);
-const untidy = /[\u200b\u00ad]|\s\s|[^\S ]|^ | $/; // most texts are tidy, and nothing is made anew for them
+const tidy = (s) => (untidy.test(s) ? plainText(s).replace(/\s+/g, ' ').trim() : s);
+const untidy = new RegExp(`${anyUnseen.source}|\\s\\s|[^\\S ]|^ | $`); // most texts are tidy, and nothing is made anew for them
 
 // accName is the name of an element; empty where it has none, or may have none. A name
 // is cut where it is longer than any that somebody reads.
@@ -265,7 +265,7 @@ const contentName = (el, c) => {
   const out = [], within = { ...c, inside: true, depth: (c.depth ?? 0) + 1 };
   const silent = !c.hidden && dimmed(el, c.look);
   const bare = silent || undecorated?.(el) === true;
-  if (!silent) out.push(bare ? '' : styledText(el, '::before'));
+  if (!silent) out.push(bare ? '' : styledText(el, '::before', c.look?.a.seen));
   const assigned = is(el, 'slot') ? dom.assigned(el) : [];
   for (const n of assigned.length ? assigned : inside(el)) {
     const type = dom.type(n);
@@ -277,7 +277,7 @@ const contentName = (el, c) => {
     if (out.length > 20000) break;
   }
   for (const n of referenced(el, 'aria-owns')) out.push(' ', alternative(n, within));
-  if (!bare) out.push(styledText(el, '::after'));
+  if (!bare) out.push(styledText(el, '::after', c.look?.a.seen));
   const t = out.join('');
   return t.length > longestName ? t.slice(0, longestName) : t;
 };
@@ -291,12 +291,8 @@ const apart = (el, c) => {
 };
 const dimmed = (el, look) => { const fact = look && factsKnown.get(el); return fact?.seen ? fact.dim : unseenStyle(el); };
 let undecorated = null; // whether an element has nothing put around it, where that is known
-const unescaped = (css) => css.replace(/\\(?:([0-9a-f]{1,6})\s?|(.))/gi, (all, code, c) => (code ? String.fromCodePoint(Math.min(parseInt(code, 16), 0x10ffff)) : c));
-const styledText = (el, part) => {
-  if (undecorated?.(el)) return '';
-  const s = viewOf(el).getComputedStyle(el, part), content = s.content;
-  if (!content || content === 'none' || content === 'normal' || s.display === 'none' || s.visibility !== 'visible') return '';
-  const said = content.replace(/\b(url|image-set)\("(?:[^"\\]|\\.)*"\)/g, ''), spoken = /(?:^|\s)\/ ((?:"(?:[^"\\]|\\.)*"\s*)+)$/.exec(said);
-  const t = [...(spoken ? spoken[1] : said).matchAll(/"((?:[^"\\]|\\.)*)"/g)].map((m) => unescaped(m[1])).join('');
-  return s.display.startsWith('inline') ? t : ` ${t} `;
+const styledText = (el, part, seen) => (undecorated?.(el) ? '' : aroundText(el, part, seen));
+const aroundText = (el, part, seen) => {
+  const g = generated(el, part, false);
+  return !g || seen && illegible(el, g.s) ? '' : inTheLine(g.s.display) ? g.text : ` ${g.text} `;
 };

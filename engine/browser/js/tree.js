@@ -4,7 +4,7 @@
 // What the tree of one look may hold: pages have no bound.
 const mostNodes = 60000, mostLetters = 4e6, longestText = 20000, mostLevels = 900;
 
-const neverShown = new Set('script style noscript template head title meta link base param source track datalist area map'.split(' '));
+const neverShown = new Set([...unreadTags, 'area', 'map']);
 const drawnByThemselves = new Set('canvas video audio object progress meter'.split(' ')); // what is in them is shown only where they cannot be
 const usedByHand = new Set('button link textbox searchbox combobox checkbox radio switch slider spinbutton option menuitem menuitemcheckbox menuitemradio tab treeitem scrollbar'.split(' '));
 // byHand is whether a person acts on such an element itself: also on a list of a form.
@@ -43,6 +43,14 @@ const growWords = (into, t, c) => {
   look.letters += t.length;
   if (look.letters > mostLetters) look.cut = true;
   else if (!c.unseen && c.shut === 0 && !into.typed) into.c.push(t.length > longestText ? upTo(t, longestText) : t);
+};
+
+const growAround = (into, el, part, c) => {
+  const t = aroundText(el, part, c.look.a.seen);
+  if (t === '') return;
+  c.look.letters += t.length;
+  if (c.look.letters > mostLetters) c.look.cut = true;
+  else if (!c.unseen && c.shut === 0) into.c.push(t.length > longestText ? upTo(t, longestText) : t);
 };
 
 // styleKept is the style of an element. The browser's answer stays true as the element
@@ -90,9 +98,10 @@ const growElement = (into, el, c) => {
   // What is not placed anywhere else is unseen only where it is transparent or has letters
   // without a size.
   if (rect && !unseen) {
-    if (html && neverPlaced.has(display)) unseen = !plainly && s.opacity === '0' || high === 0 && s.fontSize === '0px';
-    else unseen = !plainly && s.opacity === '0' || (wide <= 1 || high <= 1 || rect.right <= 0 || rect.bottom + c.down <= 0 || !bare && s.clipPath !== 'none') && unseenHere(s, rect, c.view, el);
+    if (html && neverPlaced.has(display)) unseen = !plainly && s.opacity === '0' || high === 0 && s.fontSize === '0px' || display === 'inline-block' && farIndent(s);
+    else unseen = !plainly && s.opacity === '0' || display !== 'inline' && farIndent(s) || (wide <= 1 || high <= 1 || rect.right <= 0 || rect.bottom + c.down <= 0 || !bare && s.clipPath !== 'none') && unseenHere(s, rect, c.view, el);
   }
+  else if (passes && shown && !unseen) unseen = !plainly && s.opacity === '0' || s.fontSize === '0px';
   const inShut = c.shut === 0 ? 0 : stillShut(c.shut, s.position);
   let shut = inShut;
   if (rect && !large && tag !== 'body' && tag !== 'html' && shuts(el, s, wide, high)) shut = shut === 2 || s.position !== 'static' ? 2 : 1;
@@ -194,7 +203,7 @@ const growInside = (at, el, tag, c, root, html, fact, aria) => {
   const styled = c.shown && c.sheets !== '' && isDecorated(el, c.sheets) && !(look.a.seen && illegible(el));
   if (c.shown) fact.plain = !styled;
   let text = root || styled ? null : '';
-  if (styled) at.c.push(styledText(el, '::before'));
+  if (styled) growAround(at, el, '::before', c);
   if (tag === 'details' && !dom.hasAttribute(el, 'open') && !root) { const head = childNamed(el, 'summary'); if (head) growElement(at, head, c); text = null; }
   else if (tag !== 'iframe' && tag !== 'frame' && tag !== 'textarea') {
     const inner = tag === 'slot' ? { ...c } : drawnByThemselves.has(tag) ? { ...c, ask: true, shown: c.shown && tag === 'object' && saysInstead(el) } : root ? { ...c, sheets: decorated(root, look) } : c;
@@ -205,7 +214,7 @@ const growInside = (at, el, tag, c, root, html, fact, aria) => {
     if (tag === 'img' && dom.hasAttribute(el, 'usemap')) for (const n of areasOf(el)) growElement(at, n, c);
     if (aria && dom.hasAttribute(el, 'aria-owns')) for (const n of referenced(el, 'aria-owns')) growElement(at, n, c);
   }
-  if (styled) at.c.push(styledText(el, '::after'));
+  if (styled) growAround(at, el, '::after', c);
   return text;
 };
 // growTexts is growInside where there are only texts: then the browser puts them together,
@@ -222,34 +231,6 @@ const svgTexts = new Set(['text', 'tspan', 'textPath', 'a']);
 // An object says what is in it where it has nothing of its own to show.
 const saysInstead = (el) => { const r = dom.range(dom.doc(el)); r.selectNodeContents(el); return [...r.getClientRects()].some(sized); };
 const areasOf = (img) => { const map = one(dom.root(img), `map[name="${CSS.escape(attr(img, 'usemap').replace(/^#/, ''))}"]`); return map ? [...all(map, 'area')] : []; };
-
-// decorated gives what style sheets of a document or a root put texts around: a set of its
-// elements, or a selector where only a part of it is looked at, or where it has another
-// meaning for a root; empty for nothing. Where sheets of other origins cannot be read, that
-// may be anything (*).
-const decorated = (root, look) => {
-  const known = look.plain.get(root);
-  if (known !== undefined) return known;
-  let left = 30000;
-  const out = new Set();
-  const some = (rules) => {
-    for (const r of rules) {
-      if (--left < 0) { out.add('*'); return; }
-      const text = r.selectorText;
-      if (text !== undefined && /:(before|after)\b/.test(text) && /[^\s"']/.test((r.style?.content ?? '').replace(/^(none|normal)$/, ''))) {
-        for (const one of commas(text)) if (/:(before|after)\b/.test(one)) { const el = one.replace(/::?(before|after)\b.*$/, ''); out.add(el === '' || /[\s>+~&]$/.test(el) || text.includes('&') ? '*' : el); }
-      }
-      if (r.cssRules?.length) some(r.cssRules);
-    }
-  };
-  for (const sheet of [...(root.styleSheets ?? []), ...(root.adoptedStyleSheets ?? [])]) { try { some(sheet.cssRules); } catch { out.add('*'); } }
-  let css = out.has('*') || out.size > 300 ? '*' : [...out].join();
-  try { if (css !== '' && css !== '*') dom.matches(document.documentElement, css); } catch { css = '*'; }
-  const found = css === '' || css === '*' || !look.whole || /:(host|scope)/.test(css) ? css : new Set(all(root, css));
-  look.plain.set(root, found);
-  return found;
-};
-const isDecorated = (el, by) => by === '*' || (typeof by === 'string' ? dom.matches(el, by) : by.has(el));
 
 // labelsIn gives the labels of an element, in the order of the page: each root is looked
 // through once.

@@ -78,10 +78,11 @@ const beside = (el) => {
   }
   return found;
 };
-const illegible = (el) => {
+// With the style of a part it is asked of what a style sheet puts around what is in the element.
+const illegible = (el, part) => {
   if (!isElement(el)) el = hostOf(el);
   if (!el) return false;
-  const around = behind(el), s = styleOf(el);
+  const around = part ? behindPart(behind(el), part) : behind(el), s = part ?? styleOf(el);
   if (around.cut || around.opaque < 0.1 || parseFloat(s.fontSize) < leastSize || parseFloat(s.textIndent) < -500) return true;
   if (!around.colours.length || s.backgroundClip === 'text') return false;
   const on = (colours) => (text) => { const c = colourOf(text); return c[3] * around.opaque > 0.1 && colours.some((b) => differs(over([c[0], c[1], c[2], c[3] * around.opaque], b), b)); };
@@ -91,6 +92,10 @@ const illegible = (el) => {
   if ((s.textShadow.match(inColours) ?? []).some(seen)) return false;
   const others = beside(el);
   return others !== null && !on(others)(ink);
+};
+const behindPart = (its, s) => {
+  const own = colourOf(s.backgroundColor), picture = s.backgroundImage !== 'none';
+  return { colours: picture ? [] : own[3] > 0.99 ? [own] : own[3] > 0 ? its.colours.map((c) => over(own, c)) : its.colours, opaque: its.opaque * Number(s.opacity), cut: its.cut };
 };
 // keptFrom reports whether an element is kept from readers, or is in details that are closed.
 const keptFrom = (el) => {
