@@ -57,6 +57,13 @@ const tight = (s) => s.replace(/[\s\u00a0\u200b\u00ad]+/g, '');
 const seen = (e) => e.checkVisibility({opacityProperty: true, visibilityProperty: true}) && e.getClientRects().length > 0;
 const all = (css) => [...document.querySelectorAll(css)].filter(seen);
 const sign = /^[#¶§]$/;
+for (const e of document.querySelectorAll('body *')) {
+  if (e.closest('pre,code,kbd,samp,tt,svg,q,script,style') || !e.checkVisibility()) continue;
+  for (const [part, to] of [['::before', 'prepend'], ['::after', 'append']]) {
+    const s = getComputedStyle(e, part), said = [...s.content.split(' / ').pop().matchAll(/"((?:[^"\\]|\\.)*)"/g)].map((m) => m[1]).join('').replace(/[\ue000-\uf8ff]/g, '');
+    if (said.trim() && s.display !== 'none' && s.visibility === 'visible' && s.opacity !== '0' && s.fontSize !== '0px') e[to](said);
+  }
+}
 for (const a of all(':is(h1,h2,h3,h4,h5,h6) a[href^="#"]')) if (sign.test(a.innerText.trim())) a.remove();
 for (const i of all('input')) if (i.type === 'checkbox' || i.type === 'radio') i.after(i.checked ? '[x]' : '[ ]'); else if (i.value && i.type !== 'password') i.after(i.value);
 return {
