@@ -82,12 +82,12 @@ const catchesKeys = (el) => is(el, 'textarea') && dom.rects(el).length > 0 && !s
 // writesCode reports whether an element is an editor that may put in more than is typed:
 // brackets that are closed, and lines that begin where the last one did.
 const writesCode = (el) => handsOn(el) && !catchesKeys(el) || isEditable(el) && dom.attribute(el, 'spellcheck') === 'false' && styleOf(el).whiteSpace.startsWith('pre');
-let written = null; // the editor that a text was put into as a whole
+let wholeIn = null; // the editor that a text was put into as a whole
 
 // T.stands({text, part}): whether an editor holds a text, of which all is selected, or with
 // part ends with it: what it would copy says so. {known: false} where it says nothing.
 T.stands = (a) => {
-  const el = written;
+  const el = wholeIn;
   if (!el || !attached(el)) return { v: { known: false } };
   const v = viewOf(el), data = new v.DataTransfer();
   dom.dispatch(el, new v.ClipboardEvent('copy', { clipboardData: data, bubbles: true, cancelable: true, composed: true }));
@@ -100,7 +100,7 @@ T.stands = (a) => {
 
 // T.pasteText({text}): tells the editor of a text that is pasted.
 T.pasteText = (a) => {
-  const el = written;
+  const el = wholeIn;
   if (!el || !attached(el)) return done;
   const v = viewOf(el), data = new v.DataTransfer();
   data.setData('text/plain', a.text);
@@ -315,7 +315,7 @@ const readyToFill = async (a, waits, over, host, why) => {
   }
   if (!a.origins && part) return a.text === '' ? { v: { erase: true, slow: true } } : typing({ slow: true });
   const whole = !a.origins && /[\n\r]/.test(a.text) && writesCode(el);
-  if (whole) written = el;
+  if (whole) wholeIn = el;
   if (!a.origins && handsOn(el)) return catchesKeys(el) ? done : { v: { keys: true, erase: a.clear, whole } }; // a terminal takes keys that erase as orders
   if (!a.origins && a.clear && !empty && is(el, 'input') && hasPattern(el)) return typing({ keys: true, erase: true, slow: true }, 5);
   const full = textIn(el) !== '';
