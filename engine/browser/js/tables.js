@@ -43,7 +43,7 @@ const linesOf = (table) => {
     for (const l of lines) last = l.key = l.number ?? (l.head ? -Infinity : last);
     lines.sort((x, y) => (x.key === y.key ? 0 : x.key - y.key));
   } else {
-    for (const l of lines) l.box = boxOf(l);
+    for (const l of lines) l.box = boxOfLine(l);
     const body = lines.filter((l) => !l.head && !l.foot && l.box);
     if (!rising(body.map((l) => l.box.top)) && body.every((l) => styleOf(l.row).position !== 'sticky')) {
       const sorted = [...body].sort((x, y) => (Math.abs(x.box.top - y.box.top) > 1 ? x.box.top - y.box.top : 0));
@@ -60,8 +60,8 @@ const linesOf = (table) => {
 const headsColumn = (cell) => { const role = attrText(cell, 'role'); return role ? role === 'columnheader' : is(cell, 'th'); };
 const ariaNumber = (el, name) => { const n = el ? parseInt(attr(el, name) ?? '', 10) : NaN; return n >= 1 ? n : undefined; };
 const rising = (list) => list.every((v, i) => i === 0 || v >= list[i - 1] - 1);
-// boxOf is where a row lies; one without a box of its own is where its cells are.
-const boxOf = (l) => {
+// boxOfLine is where a row lies; one without a box of its own is where its cells are.
+const boxOfLine = (l) => {
   const r = dom.rect(l.row);
   if (sized(r)) return r;
   const list = l.cells.map((c) => dom.rect(c.cell)).filter(sized);
@@ -80,7 +80,7 @@ const joinedLines = (lines, known) => {
       if (!known && l.box) { const top = Math.round(l.box.top), list = byTop.get(top); if (list) list.push(l); else byTop.set(top, [l]); }
       continue;
     }
-    const a = to.box ?? boxOf(to), b = l.box ?? boxOf(l), after = !a || !b || (b.left >= a.left) !== (styleOf(l.row).direction === 'rtl');
+    const a = to.box ?? boxOfLine(to), b = l.box ?? boxOfLine(l), after = !a || !b || (b.left >= a.left) !== (styleOf(l.row).direction === 'rtl');
     to.cells = after ? [...to.cells, ...l.cells] : [...l.cells, ...to.cells];
     if (a && b) to.box = new DOMRect(Math.min(a.left, b.left), a.top, Math.max(a.right, b.right) - Math.min(a.left, b.left), a.height);
     to.head &&= l.head;
