@@ -279,10 +279,10 @@ func (k *besieged) try(r largest, budget room) (faults []string, share float64) 
 		if len(wrong) > 0 && share > 4 { // the other ways would tell nothing new
 			break
 		}
-		if r.after != nil {
-			r.after(k)
-		}
 		wait.Until(k.t, "the connections are gone", func() bool { return k.sockets() <= before+8 })
+		if r.after != nil {
+			r.after(k) // once nothing of the row is under way
+		}
 	}
 	if grown, most := k.disk()-firstDisk, budget.disk*int64(sent)+steps; grown > most {
 		faults = append(faults, fmt.Sprintf("disk: %d KiB more after %d requests, and the budget is %d KiB", grown>>10, sent, most>>10))

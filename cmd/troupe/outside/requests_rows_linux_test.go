@@ -48,7 +48,11 @@ func (k *besieged) rows() []largest {
 		return largest{of: id, room: anAccount, as: "operator", body: says(body, largestJSON)}
 	}
 	change := func(id, body string) largest { r := order(id, body); r.command = true; return r }
-	resume := func(k *besieged) { k.ask("POST", "/v1/operator/resume", k.op, "{}", nil) }
+	resume := func(k *besieged) {
+		if status := k.ask("POST", "/v1/operator/resume", k.op, "{}", nil); status != 200 {
+			k.t.Errorf("the service is not resumed: %d", status)
+		}
+	}
 	drain := change("drainService", "{}")
 	drain.after = resume
 	missing := func(r largest) largest { r.want = 409; return r }
