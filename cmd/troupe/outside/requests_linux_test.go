@@ -245,10 +245,11 @@ func (k *besieged) try(r largest, budget room) (faults []string, share float64) 
 	}
 	n := k.conns
 	if r.command {
-		if k.commands+2*n > commandsAtOnce { // dripping ones do not arrive
+		most := 3 * (n + 1) // those whose bodies drip count, too, and so does what puts the service right again
+		if k.commands+most > commandsAtOnce {
 			k.start()
 		}
-		k.commands += 2 * n
+		k.commands += most
 	}
 	written := raw(method, path, k.addr, append(headers, r.headers...), body)
 	if r.end != nil {
