@@ -17,8 +17,8 @@ var _ = define(Action[lang.Pair[lang.Selector, lang.Text]]{
 	Doc: "Types a text into a field, with real key events for each character. It clears the field first; with `clear: false` it appends the text. " +
 		"Fields with a value that is chosen instead of typed (date, time, month, week, color, range) get the value at once, with `input` and `change` events. Editable elements work like fields; a label, or a text in it, stands for its control. " +
 		"The action fails if the field accepts none of the text. If the page changes the text (a mask, a maximum length, other letters), a warning shows the field's value, or `***` for a password. " +
-		"It waits for a disabled or read-only field up to the action's time, because pages enable fields when their data arrives; `options.timeout` shortens that. It gives a read-only field the focus meanwhile, and clicks it once. " +
-		"If the page moves the focus elsewhere while keys are still to come, those are kept from what has it, and the rest is typed into the field. Boxes for one character, and fields that are full, hand the text on to the next one. If the document is replaced meanwhile, the text is typed into the new one, three times at most. " +
+		"It waits for a disabled or read-only field up to the action's time, because pages enable fields when their data arrives; `options.timeout` shortens that. While it waits, it gives a read-only field the focus and clicks it once. " +
+		"If the page moves the focus elsewhere while keys are still to come, those are kept from what has it, and the rest is typed into the field. Boxes for one character, and fields that are full, hand the text on to the next one. If the document is replaced before the last key, the text is typed into the new one, three times at most. " +
 		"`${secret:NAME}` in the text is a secret of the account. It goes only into fields of the secret's own origins, at once and without key events, and is masked in all results of the task.",
 	Value:   lang.PairShape(lang.SelectorShape, lang.SecretTextShape("text")),
 	Opts:    []Opt{opt("clear", lang.BoolShape, "Whether to clear the field first. Default: true.")},

@@ -12,7 +12,7 @@ func (v tableWanted) Keys(to map[string]bool) { v.element.Keys(to) }
 
 var _ = define(Action[tableWanted]{
 	Name: "getTable", Group: "Data extraction",
-	Doc: "Returns a table: its caption, its headings, and its rows with the text that a person reads in each cell. A cell that spans several rows or columns is in each of them. Rows that cannot be seen are left out. Rows and cells are in the order of `aria-rowindex` and `aria-colindex`, or else in the order in which they are seen: grids that show a part of many rows keep them in any order. " +
+	Doc: "Returns a table: its caption, its headings, and its rows with the text that a person reads in each cell. A cell that spans several rows or columns is in each of them. Rows that cannot be seen are left out. Rows and cells are in the order of `aria-rowindex` and `aria-colindex`, or else as they are seen. Grids that show a part of many rows keep them in any order. " +
 		"The table is the first of the page, or that of `selector`: an element `table`, or one with the role `table`, `grid` or `treegrid`. Several rows of headings are joined for each column. " +
 		"With `objects: true` each row is an object with the headings as names. An empty heading is `column 2`, and a second `Price` is `Price 2`.",
 	Value: lang.Shape[tableWanted]{

@@ -71,7 +71,7 @@ var choicesShape = lang.Shape[choices]{
 var _ = define(Action[lang.Pair[lang.Selector, choices]]{
 	Name: "selectOption", Group: "Interaction",
 	Doc: "Selects an option of a select element, or of the one that a label belongs to, by its value, text or 0-based index, with `input` and `change` events. In a select with `multiple` it adds the option to the selection; an array of options replaces the selection, and an empty one clears it. If the page restores its selection or changes it, a warning says what is selected. " +
-		"The action waits for a missing option up to its time, because a request may still bring it; `options.timeout` shortens that. It gives the select the focus meanwhile, and tells the page of a press, because some pages get their options then.",
+		"The action waits for a missing option up to its time, because a request may still bring it; `options.timeout` shortens that. While it waits, it gives the select the focus and tells the page of a press, because some pages get their options then.",
 	Value:   lang.PairShape(lang.SelectorShape, choicesShape),
 	Opts:    []Opt{opt("by", lang.EnumShape("what to select by", "value", "text", "index"), "Default: `value`.")},
 	Example: `{"selectOption":["#topic","An order"],"options":{"by":"text"}}`, Page: "/contact",
