@@ -129,13 +129,22 @@ func readAnyCondition(d *Decoder, n *Node) (c Condition) {
 // describesElement reports whether an object is the description of an element, and not
 // one of the other forms of a condition.
 func describesElement(n *Node) bool {
-	if !Describes(n) || n.Field("selector") == nil {
-		return Describes(n)
+	if !Describes(n) || comparesTitle(n) {
+		return false
+	}
+	if n.Field("selector") == nil {
+		return true
 	}
 	visible := n.Field("visible")
 	return len(n.Fields) > 1 && (visible == nil || visible.Kind == 't' || visible.Kind == 'f') && !slices.ContainsFunc(n.Fields, func(f *Node) bool {
 		return f.Key != "selector" && f.Key != "visible" && slices.Contains(conditionFields(), f.Key)
 	})
+}
+
+// comparesTitle reports whether an object has the form for the title of the page. An element
+// that only the attribute of that name describes is written {"visible": {"title": …}} there.
+func comparesTitle(n *Node) bool {
+	return n.Field("title") != nil && !slices.ContainsFunc(pointing, func(name string) bool { return name != "title" && n.Field(name) != nil })
 }
 
 // conditionFields are the fields that a condition can have.
