@@ -2,6 +2,7 @@ package backlog
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -79,16 +80,19 @@ func (m *model) join(account string) {
 	}
 }
 
-// leave drops accounts that have nothing any more, as the book does.
+// leave drops accounts that have nothing any more, as the book does, with the pauses of their
+// groups.
 func (m *model) leave() {
-	m.turns = slices.DeleteFunc(m.turns, func(a string) bool {
+	has := func(a string) bool {
 		for _, all := range [][]waiter{m.adding, m.waiting, m.running, m.gone} {
 			if slices.ContainsFunc(all, func(w waiter) bool { return w.place.Account == a }) {
-				return false
+				return true
 			}
 		}
-		return true
-	})
+		return false
+	}
+	m.turns = slices.DeleteFunc(m.turns, func(a string) bool { return !has(a) })
+	maps.DeleteFunc(m.paused, func(group string, _ time.Time) bool { return !has(group[:1]) })
 }
 
 func (m *model) busy(p Place) (n int) {
