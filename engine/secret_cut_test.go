@@ -7,12 +7,16 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 
 	"troupe/engine/mask"
 )
+
+// pictures are those that a page has in itself.
+var pictures = regexp.MustCompile(`data:image/[a-z]+;base64,(?:[A-Za-z0-9+/=]|&#\d+;)*`)
 
 // TestCutTextsHideSecrets: texts of a page are cut by the browser, the page script
 // and us, and file names are the page's. Wherever a secret stands across a cut, no
@@ -42,7 +46,7 @@ func TestCutTextsHideSecrets(t *testing.T) {
 			defer mu.Unlock()
 			given[fmt.Sprintf("the name of file %d", len(given))] = f.Name
 			if f.ContentType != "image/png" {
-				given[fmt.Sprintf("file %d, %.40q", len(given), f.Name)] = string(b)
+				given[fmt.Sprintf("file %d, %.40q", len(given), f.Name)] = pictures.ReplaceAllString(string(b), "") // four letters of any text are in a large one by chance
 			}
 			return "/files/x", err
 		},
