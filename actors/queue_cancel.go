@@ -133,9 +133,9 @@ func (u *queue) onCancelKept(m *cancelKept) {
 	case errors.Is(m.err, persistence.ErrNotFound): // it comes back
 	case m.err != nil:
 		u.node.log.Error().Err(m.err).Str("task", m.task).Msg("it is not written that a task is to end")
-		u.answerCancels(m.task, u.cancelUnknown)
+		u.answerCancels(m.task, u.cancelFailed)
 		u.endRun(m.task, t)
-	case m.rec.Status == api.TaskPending && m.rec.Cancelled():
+	case m.rec.Ends():
 		t.kept = true
 		u.endRun(m.task, t)
 	}
@@ -192,7 +192,7 @@ func (u *queue) cancelsOver(task string) {
 	}, func(err error) {
 		for _, client := range clients {
 			if err != nil {
-				u.cancelUnknown(client)
+				u.cancelFailed(client)
 			} else {
 				u.cancelled(client, found)
 			}
@@ -218,7 +218,7 @@ func (u *queue) findToCancel(found *cancelFound) {
 		if errors.Is(err, persistence.ErrNotFound) && u.nodes != nil { // a node may have it for a turn that is over
 			var rec records.Task
 			if rec, err = u.node.records.Queue().Cancel(c, account, task, found.cancel.Cause); err == nil {
-				if found.kept = rec.Status == api.TaskPending && rec.Cancelled(); !found.kept {
+				if found.kept = rec.Ends(); !found.kept {
 					err = persistence.ErrNotFound
 				}
 			}
@@ -236,10 +236,18 @@ func (u *queue) cancelled(client *actor.PID, found bool) {
 	}
 }
 
-// cancelUnknown tells that it is not known whether the task is cancelled.
+// cancelUnknown tells that this node ends, or orders the queue no more: it is not known whether
+// the task is cancelled.
 func (u *queue) cancelUnknown(client *actor.PID) {
 	if client != nil {
 		u.send(client, &failure{api.NobodyOrders().Text})
+	}
+}
+
+// cancelFailed tells that the store has failed: it is not known whether the task is cancelled.
+func (u *queue) cancelFailed(client *actor.PID) {
+	if client != nil {
+		u.send(client, &failure{api.FailedInside})
 	}
 }
 
@@ -259,9 +267,7 @@ func (u *queue) onCancelFound(m *cancelFound) {
 		return
 	case m.err != nil:
 		u.node.log.Error().Err(m.err).Str("task", id).Msg("queued task not read")
-		if m.client != nil {
-			u.send(m.client, &failure{api.FailedInside})
-		}
+		u.cancelFailed(m.client)
 		return
 	}
 	p, _, _ := backlog.ParseKey(m.key)

@@ -207,12 +207,7 @@ func (n *nodeParts) orderQueue(ctx context.Context, epoch, term uint64) (*queue,
 		if t, runs := running[p.Key(task)]; !runs {
 			book.Found(p, size, number)
 		} else if u.live[task] == nil {
-			book.Resume(p, task, size)
-			u.live[task] = &queuedTask{place: p, begun: true, at: turnAt{
-				node: t.Node, boot: t.Queue.Boot, turn: t.Queue.Turn, sent: true, allowed: true, resumed: true,
-			}, cancelling: cancelling{cause: t.Queue.Cancel, kept: t.Queue.Cancel != ""}}
-			u.busy++
-			u.nodes.get(t.Node).busy++
+			u.resume(p, t, size)
 		}
 	})
 	if err != nil {
@@ -221,15 +216,22 @@ func (n *nodeParts) orderQueue(ctx context.Context, epoch, term uint64) (*queue,
 	for key, t := range running { // that have no record in the queue
 		p, _, ok := parsePlace(key)
 		if ok && u.live[t.ID] == nil {
-			book.Resume(p, t.ID, 0)
-			u.live[t.ID] = &queuedTask{place: p, begun: true, at: turnAt{
-				node: t.Node, boot: t.Queue.Boot, turn: t.Queue.Turn, sent: true, allowed: true, resumed: true,
-			}, cancelling: cancelling{cause: t.Queue.Cancel, kept: t.Queue.Cancel != ""}}
-			u.busy++
-			u.nodes.get(t.Node).busy++
+			u.resume(p, t, 0)
 		}
 	}
 	return u, nil
+}
+
+// resume takes in a task that a node has, and whose record in the queue has so many bytes.
+func (u *queue) resume(p backlog.Place, t records.Task, bytes int64) {
+	u.book.Resume(p, t.ID, bytes)
+	u.live[t.ID] = &queuedTask{
+		place: p, begun: true,
+		at:         turnAt{node: t.Node, boot: t.Queue.Boot, turn: t.Queue.Turn, sent: true, allowed: true, resumed: true},
+		cancelling: cancelling{cause: t.Queue.Cancel, kept: t.Queue.Cancel != ""},
+	}
+	u.busy++
+	u.nodes.get(t.Node).busy++
 }
 
 func pause(ctx context.Context, d time.Duration) {

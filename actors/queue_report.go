@@ -137,7 +137,7 @@ func (q *queueMember) onCancel(ctx actor.Context, m *api.Cancel) {
 }
 
 func (q *queueMember) onCancelHere(ctx actor.Context, m *cancelHere) {
-	if m.err != nil || m.rec.Status != api.TaskPending || m.rec.Queue.Waiting { // it is here no more, or that is not known
+	if m.err != nil || !m.rec.Ends() { // it is here no more, or that is not known
 		q.cancelOrdered(ctx, m.cancel, m.client)
 		return
 	}

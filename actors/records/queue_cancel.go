@@ -36,6 +36,9 @@ func (t *Task) runsQueued() bool {
 	return t.Status == api.TaskPending && t.Queue != nil && !t.Queue.Waiting
 }
 
+// Ends reports whether a node has a task that is to end.
+func (t *Task) Ends() bool { return t.runsQueued() && t.Queue.Cancel != "" }
+
 // Cancelled reports whether a task was cancelled while a node had it, or has ended so.
 func (t *Task) Cancelled() bool {
 	return t.Queue != nil && (t.Queue.Cancel != "" || t.Queue.Code == engine.CodeCancelled)

@@ -168,7 +168,7 @@ func (u Queue) endedBefore(ctx context.Context, t *Task, over uint64) (now Task,
 		return now, 0, nil, err
 	case revision == over || now.Resealed == over && over != 0:
 		return now, over, nil, nil
-	case now.runsQueued() && now.Queue.Cancel != "" && now.Node == t.Node && now.claimedAs(t.Queue):
+	case now.Ends() && now.Node == t.Node && now.claimedAs(t.Queue):
 		return now, revision, nil, nil
 	case now.Status == api.TaskPending:
 		return now, 0, nil, persistence.ErrConflict

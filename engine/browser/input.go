@@ -72,7 +72,7 @@ func (in *Input) ClickAs(ctx context.Context, p Point, how Clicking) error {
 	return in.await(ctx, "clicking", append(sent, in.keys(how.Held.ups())...)...)
 }
 
-// pressure is what a mouse tells of itself: pages draw by it.
+// pressure is that of a mouse: 0.5 while a button is pressed. Signature pads draw by it.
 func pressure(buttons int64) float64 {
 	if buttons == 0 {
 		return 0

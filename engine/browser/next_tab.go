@@ -120,9 +120,9 @@ func (c *Context) awaitExpected(ctx context.Context) error {
 	}
 }
 
-// Overtaking tells of a question that comes right after input whether another tab becomes
-// the current one meanwhile, as forms and scripts open windows a moment after a click.
-// Who waits for something in the tab before is woken then.
+// Overtaking watches for another tab that becomes the current one while a question is asked
+// right after input: forms and scripts open windows a moment after a click. A question that
+// waits in the tab before ends then.
 type Overtaking struct {
 	tab   *Tab
 	began time.Time
@@ -187,7 +187,7 @@ func (t *Tab) abort() {
 }
 
 // Expecting lets the page of a script come to ask for a tab, where input with modifiers may
-// have made it: the browser tells of that when the page has handled the input.
+// have made it: its event comes when the page has handled the input.
 func (ps *PageScript) Expecting(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, popupTime)
 	defer cancel()

@@ -18,7 +18,7 @@ T.point = (a) => {
 // pointer looks for a point of an element, again and again until there is one.
 const pointer = (a) => {
   const covered = lasts(), moving = lasts(), hovered = new Set();
-  let halved = false, tried = 0, scrolled = ''; // how often it was scrolled, and what is said of that
+  let halved = false, tried = 0, scrolled = ''; // how often it was scrolled, and that in words for the error
   return async (el, why, avoid) => {
     if (!attached(el)) return undefined;
     const closed = is(el, 'option', 'optgroup') && closedList(el);

@@ -32,7 +32,7 @@ const levelOf = (el, role, tag) => {
 };
 const stateOf = { checked: checkedState, expanded: expandedState, pressed: pressedState, selected: selectedState };
 
-// descriptionOf is what is said of an element beside its name.
+// descriptionOf is the accessible description of an element.
 const descriptionOf = (el, role) => {
   const by = referenced(el, 'aria-describedby');
   if (by.length) return tidy(by.map((r) => alternative(r, { top: el, seen: new Set(), refers: true, hidden: unperceived(r) })).map(tidy).join(' '));
