@@ -121,7 +121,7 @@ func (a *Accounts) put(ctx context.Context, acc Account, only *uint64) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.store.Put(ctx, Write{Key: accountPrefix + acc.Name, Value: value, If: only, Durable: true})
+	_, err = PutOwn(ctx, a.store, Write{Key: accountPrefix + acc.Name, Value: value, If: only, Durable: true})
 	return err
 }
 

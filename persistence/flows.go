@@ -128,7 +128,7 @@ func (f *Flows) put(ctx context.Context, account string, flow Flow) (Flow, error
 			return Flow{}, err
 		}
 	}
-	if _, err := f.store.Put(ctx, Write{Key: flowKey(account, flow.Name), Value: value, If: &last.Revision, Durable: true}); err != nil {
+	if _, err := PutOwn(ctx, f.store, Write{Key: flowKey(account, flow.Name), Value: value, If: &last.Revision, Durable: true}); err != nil {
 		return Flow{}, err
 	}
 	if over := flow.Version - FlowVersions; over > 0 {

@@ -3,6 +3,7 @@ package persistence
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,9 @@ import (
 // a node that is gone holds no profile.
 type profileWriter struct {
 	Task string `json:"task"`
+	// Mark is another one each time that the right is given: by it a writer knows its own
+	// writes whose answers were lost.
+	Mark string `json:"mark,omitempty"`
 }
 
 // ProfileWriter is the right to save a profile. One at a time has it, on all nodes of a
@@ -26,6 +30,8 @@ type ProfileWriter struct {
 
 	key   string
 	value []byte // of the writer's record
+
+	ends time.Time // when the last of its writes expires
 
 	held chan uint64 // the record's revision, for one at a time; zero: the right is lost
 	stop chan struct{}
@@ -49,19 +55,21 @@ func (p *Profiles) Lock(ctx context.Context, account, name, task string) (*Profi
 
 // lock gives the right without a look at the profile.
 func (p *Profiles) lock(ctx context.Context, account, name, task string) (*ProfileWriter, error) {
-	value, err := json.Marshal(profileWriter{task})
+	value, err := json.Marshal(profileWriter{task, rand.Text()})
 	if err != nil {
 		return nil, err
 	}
 	key := profileWriterPrefix + account + "/" + name
-	held, err := p.store.Put(ctx, Write{Key: key, Value: value, Expires: time.Now().Add(writerLease), If: new(uint64)})
+	w := &ProfileWriter{of: p, account: account, name: name, key: key, value: value, held: make(chan uint64, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	w.ends = time.Now().Add(writerLease)
+	held, err := PutOwn(ctx, p.store, Write{Key: key, Value: value, Expires: w.ends, If: new(uint64)})
 	if errors.Is(err, ErrConflict) {
 		return nil, ErrProfileBusy
 	}
 	if err != nil {
+		go w.leave() // it may be written, now or soon
 		return nil, fmt.Errorf("lock the profile %q: %w", name, err)
 	}
-	w := &ProfileWriter{of: p, account: account, name: name, key: key, value: value, held: make(chan uint64, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	w.held <- held
 	go w.renew()
 	return w, nil
@@ -98,18 +106,38 @@ func (w *ProfileWriter) extend(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	defer func() { w.held <- held }()
-	if held == 0 {
-		return errRightLost
+	for held != 0 {
+		over := held
+		w.ends = time.Now().Add(writerLease)
+		now, err := PutOwn(ctx, w.of.store, Write{Key: w.key, Value: w.value, Expires: w.ends, If: &over})
+		if err == nil {
+			held = now
+			return nil
+		}
+		if !errors.Is(err, ErrConflict) {
+			return err
+		}
+		if now, err = w.reread(ctx); err != nil {
+			return err
+		}
+		if held = now; now == over { // the store is behind: the next try may come in time
+			return ErrConflict
+		}
 	}
-	now, err := w.of.store.Put(ctx, Write{Key: w.key, Value: w.value, Expires: time.Now().Add(writerLease), If: &held})
+	return errRightLost
+}
+
+// reread is the revision of the writer's record, zero where it is another one's: it may be
+// an own write whose answer was lost.
+func (w *ProfileWriter) reread(ctx context.Context) (uint64, error) {
+	r, err := w.of.store.Get(ctx, w.key)
 	switch {
-	case errors.Is(err, ErrConflict):
-		held = 0
-		return errRightLost
-	case err == nil:
-		held = now
+	case errors.Is(err, ErrNotFound), err == nil && !bytes.Equal(r.Value, w.value):
+		return 0, nil
+	case err != nil:
+		return 0, fmt.Errorf("look who may save the profile %q: %w", w.name, err)
 	}
-	return err
+	return r.Revision, nil
 }
 
 // Version is the version that is there, zero if there is none.
@@ -185,9 +213,9 @@ func (w *ProfileWriter) put(ctx context.Context, packed []byte, v ProfileVersion
 	if err != nil {
 		return Profile{}, err
 	}
-	revision, err := p.store.Put(ctx, Write{Key: key, Value: closed, If: &w.revision, Durable: true})
+	revision, err := PutOwn(ctx, p.store, Write{Key: key, Value: closed, If: &w.revision, Durable: true})
 	if errors.Is(err, ErrConflict) && w.sealedAgain(ctx) {
-		revision, err = p.store.Put(ctx, Write{Key: key, Value: closed, If: &w.revision, Durable: true})
+		revision, err = PutOwn(ctx, p.store, Write{Key: key, Value: closed, If: &w.revision, Durable: true})
 	}
 	if err != nil {
 		return Profile{}, err
@@ -242,7 +270,41 @@ func (w *ProfileWriter) Close() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), writerLeaves)
 	defer cancel()
-	_ = w.of.store.Delete(ctx, w.key, &held, false) // else it expires
+	if w.of.store.Delete(ctx, w.key, &held, false) == nil {
+		return
+	}
+	if there, err := w.remove(ctx); err != nil || !there { // it may be written late
+		go w.leave()
+	}
+}
+
+// remove removes the writer's record as it is now, and reports whether there was one.
+func (w *ProfileWriter) remove(ctx context.Context) (there bool, err error) {
+	held, err := w.reread(ctx)
+	if err != nil || held == 0 {
+		return false, err
+	}
+	return true, w.of.store.Delete(ctx, w.key, &held, false)
+}
+
+// leave removes the writer's record once the store answers, also one that is written late.
+// Then nobody waits until it expires.
+func (w *ProfileWriter) leave() {
+	ctx, cancel := context.WithDeadline(context.Background(), w.ends)
+	defer cancel()
+	tick := time.NewTicker(writerLooksBack)
+	defer tick.Stop()
+	for {
+		there, err := w.remove(ctx)
+		if there && err == nil || errors.Is(err, ErrClosed) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Used reports whether a task may save a profile.

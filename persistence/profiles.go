@@ -83,6 +83,8 @@ const (
 	writerRenew  = 8 * time.Second
 	writerLooks  = 100 * time.Millisecond
 	writerLeaves = 5 * time.Second
+	// writerLooksBack is how often a writer looks for what it could not remove.
+	writerLooksBack = time.Second
 )
 
 // ErrProfileBusy: another task may save the profile.

@@ -49,7 +49,7 @@ func (a *Accounts) CreateToken(ctx context.Context, account string, by Issuer, s
 	}
 	if err == nil {
 		var none uint64
-		_, err = a.store.Put(ctx, Write{Key: tokenPrefix + digits, Value: value, If: &none, Durable: true})
+		_, err = PutOwn(ctx, a.store, Write{Key: tokenPrefix + digits, Value: value, If: &none, Durable: true})
 	}
 	if err != nil {
 		return "", Token{}, fmt.Errorf("create token for %q: %w", account, err)

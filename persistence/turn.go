@@ -45,7 +45,7 @@ func InTurn(ctx context.Context, store Store, name string, f func(context.Contex
 	var held uint64
 	for waits := time.Now().Add(turnTime + turnLeaves); ; {
 		var err error
-		held, err = store.Put(ctx, Write{Key: key, Value: owner, Expires: time.Now().Add(turnTime), If: new(uint64)})
+		held, err = PutOwn(ctx, store, Write{Key: key, Value: owner, Expires: time.Now().Add(turnTime), If: new(uint64)})
 		if err == nil {
 			break
 		}

@@ -79,7 +79,7 @@ func (s *ValueStore) PutRevision(ctx context.Context, it Item) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	revision, err := s.store.Put(ctx, v.Write)
+	revision, err := PutOwn(ctx, s.store, v.Write)
 	return revision, v.Done(ctx, err)
 }
 
@@ -152,7 +152,11 @@ func (v *ValueChange) Done(ctx context.Context, err error) error {
 	case err != nil:
 		err = fmt.Errorf("keep %s: %w", v.Key, err)
 		if v.file != "" {
-			if now, no := v.of.store.Get(ctx, v.Key); no == nil && fileIn(now) == v.file { // a change behind this one has failed
+			now, no := v.of.store.Get(ctx, v.Key)
+			if no == nil && fileIn(now) == v.file { // a change behind this one has failed
+				return err
+			}
+			if errors.Is(err, ErrNoQuorum) && no != nil && !errors.Is(no, ErrNotFound) { // nobody knows whether the record names it
 				return err
 			}
 		}
