@@ -133,7 +133,6 @@ type DB struct {
 	registry   *KeyRegistry
 	blockCache *ristretto.Cache[[]byte, *table.Block]
 	indexCache *ristretto.Cache[uint64, *fb.TableIndex]
-	allocPool  *z.AllocatorPool
 }
 
 const (
@@ -258,7 +257,6 @@ func Open(opt Options) (*DB, error) {
 		valueDirGuard:    valueDirLockGuard,
 		orc:              newOracle(opt),
 		pub:              newPublisher(),
-		allocPool:        z.NewAllocatorPool(8),
 		bannedNamespaces: &lockedKeys{keys: make(map[uint64]struct{})},
 		threshold:        initVlogThreshold(&opt),
 	}
@@ -549,8 +547,6 @@ func (db *DB) IsClosed() bool {
 }
 
 func (db *DB) close() (err error) {
-	defer db.allocPool.Release()
-
 	db.opt.Debugf("Closing database")
 	db.opt.Infof("Lifetime L0 stalled for: %s\n", time.Duration(db.lc.l0stallsMs.Load()))
 

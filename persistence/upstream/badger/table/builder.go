@@ -95,7 +95,7 @@ func (b *Builder) allocate(need int) []byte {
 			sz = 1 << 30
 		}
 		if bb.end+need > sz {
-			sz = bb.end + need
+			sz = bb.end + need + padding // and what ends the block: a large value is not copied for that
 		}
 		tmp := b.alloc.Allocate(sz)
 		copy(tmp, bb.data)
