@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-all test-short test-engine test-cluster test-rest test-programs test-plain build image lint lint-code prose bench soak chaos cluster-test generate module editor screenshots vulnerabilities
+.PHONY: release test-install help setup run check test test-all test-short test-engine test-cluster test-rest test-programs test-plain build image lint lint-code prose bench soak chaos cluster-test generate module editor screenshots vulnerabilities
 
 # What builds images: docker, podman or buildah.
 ENGINE ?= docker
@@ -81,6 +81,14 @@ test-plain:
 build: ## Build bin/troupe
 	@./.ci/needs-go
 	@go build -o bin/troupe ./cmd/troupe
+
+release: ## Build what people install, for all systems, into dist/; TARGETS=linux/amd64 for some
+	@./.ci/needs-go
+	@go build -C .ci/release -o ../../bin/release .
+	@bin/release $(if $(TARGETS),-targets $(TARGETS))
+
+test-install: ## Try each way to install in a clean system: Debian as root; WAYS="archive npm deb" for some
+	./.ci/test-install $(WAYS)
 
 image: ## Build the container image "troupe"; ENGINE=buildah, BUILD="--build-arg …"
 	$(ENGINE) build -f deploy/container/Containerfile -t troupe $(BUILD) .

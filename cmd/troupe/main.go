@@ -9,8 +9,6 @@ import (
 	"maps"
 	"os"
 	"reflect"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -53,7 +51,12 @@ type commands struct {
 	Resume   resumeCommand    `cmd:"" help:"Let the drained service accept tasks again."`
 	Doctor   doctorCommand    `cmd:"" help:"Check everything that the service needs on this machine, and print fixes."`
 	MCP      mcpCommand       `cmd:"" name:"mcp" help:"Let a model use browsers: answers a client of the Model Context Protocol over standard input and output."`
-	Version  versionCommand   `cmd:"" help:"Print the version."`
+	Browser  browserCommands  `cmd:"" help:"Say which browser the service uses, and how to install one."`
+	Version  versionCommand   `cmd:"" help:"Print the version, the commit, Go, and the browser that is found."`
+
+	Completion completionCommand `cmd:"" help:"Print a script that lets a shell complete this command line."`
+	Complete   completeCommand   `cmd:"" name:"__complete" hidden:"" passthrough:""`
+	Manual     manualCommand     `cmd:"" hidden:"" help:"Write the manual pages to a folder."`
 }
 
 // usageError is an error of what was asked for: nothing was tried.
@@ -206,27 +209,4 @@ func settings(root *kong.Node) error {
 		}
 	}
 	return nil
-}
-
-type versionCommand struct{}
-
-func (versionCommand) Run(w *environment) error {
-	_, err := fmt.Fprintf(w.stdout, "troupe %s %s %s/%s\n", ownVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
-}
-
-// ownVersion is the program's own, with the commit where the version does not tell.
-func ownVersion() string {
-	version, revision := "devel", ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if v := info.Main.Version; v != "" && v != "(devel)" {
-			version = v
-		}
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" && !strings.Contains(version, s.Value[:min(12, len(s.Value))]) {
-				revision = " " + s.Value[:min(12, len(s.Value))]
-			}
-		}
-	}
-	return version + revision
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -58,13 +57,24 @@ func examineBrowser(ctx context.Context, c Browser, local bool) (all []Finding, 
 	if err != nil {
 		return []Finding{judgeStart(c.Path, err, descriptors())}, 0
 	}
+	name := version(ctx, c.Path)
 	b.Verdict = Good
-	b.Found = fmt.Sprintf("%s (%s) is up in %d ms and plays a task", version(ctx, c.Path), c.Path, v.up.Milliseconds())
+	b.Found = fmt.Sprintf("%s (%s) is up in %d ms and plays a task", name, c.Path, v.up.Milliseconds())
+	b = judgeAge(b, name)
 	all = []Finding{b, sandbox}
 	if f, found := judgeIsolation(c.Isolation); found {
 		all = append(all, f)
 	}
 	return append(all, judgeFonts(v.missing)), v.threads
+}
+
+// judgeAge warns of a browser that is older than the one of the tests. There may be a newer
+// one than that, too: only the system's packages know it, and they are kept current.
+func judgeAge(f Finding, version string) Finding {
+	if old := browser.Outdated(version); old != "" {
+		f.Verdict, f.Found, f.Advice = Warning, f.Found+", and "+old, "update it: troupe browser install says how"
+	}
+	return f
 }
 
 // judgeIsolation warns of workers that are never cleaned.
@@ -213,9 +223,9 @@ func judgeSandbox(err error, local bool) Finding {
 func version(ctx context.Context, program string) string {
 	ctx, cancel := context.WithTimeout(ctx, tryWithin)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, program, "--version").Output()
-	if text := strings.TrimSpace(string(out)); err == nil && text != "" {
-		return text
+	text, err := browser.Version(ctx, program)
+	if err != nil {
+		return "a browser that does not say its version"
 	}
-	return "a browser that does not say its version"
+	return text
 }
