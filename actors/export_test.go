@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors/api"
 )
 
 // Decorate puts something around the contexts of a node's actors.
@@ -36,4 +38,4 @@ func (n *Node) Actors(prefix string) (found int) {
 }
 
 // AgainMost is how many repeated requests of an account may wait.
-const AgainMost = maxRepeats
+const AgainMost = api.MaxRepeats

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -29,10 +28,6 @@ type keys struct {
 	repeats map[string]int // requests of an account that wait for the answer of an earlier one
 	flushes []flushWaiter  // wait until nothing goes on
 }
-
-// maxRepeats bounds how many repeated requests of one account wait for answers: each
-// holds a connection, and goes on when its client has left.
-const maxRepeats = 256
 
 // keyed is a request with a key. Reply: [api.Started] when it is a start,
 // [api.CallBegun] when it is a call, else [api.Executed].
@@ -124,8 +119,8 @@ func (k *keys) onRequest(ctx actor.Context, m *keyed) {
 		k.read(ctx, r)
 	case !bytes.Equal(first.Execute.Idempotency.Digest, m.Execute.Idempotency.Digest) || first.Start != m.Start || first.Call != m.Call:
 		ctx.Respond(m.refused(api.Refuse(engine.CodeIdempotencyMismatch, "")))
-	case k.repeats[m.Execute.Account.ID] >= maxRepeats:
-		ctx.Respond(m.refused(api.Refuse(engine.CodeTooManyWaiting, fmt.Sprintf("%d repeated requests of this account already do", maxRepeats))))
+	case k.repeats[m.Execute.Account.ID] >= api.MaxRepeats:
+		ctx.Respond(m.refused(api.RefuseRepeat()))
 	case first.unkept != nil:
 		ctx.Respond(m.refused(api.RefusalFor(first.unkept)))
 	default:

@@ -34,7 +34,11 @@ type requestKind[T any] struct {
 
 // Execute plays a task where there is a worker for it: see [actors.Node.Execute].
 func (c *Router) Execute(ctx context.Context, m *api.Execute) (*api.Executed, error) {
-	return dispatch(ctx, c, m, c.executes())
+	play := func() (*api.Executed, error) { return dispatch(ctx, c, m, c.executes()) }
+	if m.Idempotency.Key == "" {
+		return play()
+	}
+	return c.joined.answered(ctx, m, play)
 }
 
 func (c *Router) executes() requestKind[api.Executed] {

@@ -139,3 +139,13 @@ func NoRoom(m *member.Member) (free func()) {
 	m.SimulateFullDisk(true)
 	return func() { m.SimulateFullDisk(false) }
 }
+
+// Repeats is how many requests with a key wait here for the answer to another one.
+func (c *Router) Repeats() (n int) {
+	c.joined.mu.Lock()
+	defer c.joined.mu.Unlock()
+	for _, of := range c.joined.repeats {
+		n += of
+	}
+	return n
+}

@@ -89,6 +89,7 @@ type Router struct {
 	digested  atomic.Int64 // when a worker node was told of nodes
 	own       announcer
 	inflight  inflightRequests
+	joined    joinedRequests
 	counters  counters
 	hosted    hostedTasks
 	locations taskLocations

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"fmt"
 	"time"
 
 	"troupe/engine"
@@ -15,6 +16,15 @@ type Idempotency struct {
 	// Digest stands for the request's content. The same key with other content
 	// is refused with idempotency_mismatch.
 	Digest []byte `json:"Digest"`
+}
+
+// MaxRepeats bounds how many repeated requests of one account wait for answers at a node: each
+// holds a connection, and goes on when its client has left.
+const MaxRepeats = 256
+
+// RefuseRepeat refuses one more.
+func RefuseRepeat() *Refusal {
+	return Refuse(engine.CodeTooManyWaiting, fmt.Sprintf("%d repeated requests of this account already do", MaxRepeats))
 }
 
 // KeyAnswer is what the record of a key says: one of Executed and Started.
