@@ -226,12 +226,30 @@ func (k *keys) onKeyWritten(ctx actor.Context, m *keyWritten) {
 	ack := &startAck{OK: m.err == nil}
 	if m.err != nil && !m.req.taken {
 		ack.Refusal = api.RefusalFor(m.err)
+		k.node.undoKey(m.req.Execute, m.req.rec.TaskID)
 	}
 	ctx.Send(m.run, ack)
 	if x := m.req.answer; x != nil {
 		m.req.answer = nil
 		k.onExecuted(ctx, x)
 	}
+}
+
+// undoAgain is how long after a failure it is tried again to remove a key.
+const undoAgain = time.Second
+
+// undoKey removes what may be written of a request that has not begun: a repeat is not to
+// hear that it has.
+func (n *nodeParts) undoKey(x *api.Execute, task string) {
+	n.onDisk(func(c context.Context) error {
+		for {
+			err := n.records.UndoKey(c, x.Account.ID, x.Idempotency.Key, task)
+			if err == nil || c.Err() != nil {
+				return err
+			}
+			pause(c, undoAgain)
+		}
+	}, nil)
 }
 
 // onExecuted takes the answer of the request. Only the answer of a task that had

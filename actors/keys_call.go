@@ -77,6 +77,7 @@ func (k *keys) onCallBegun(ctx actor.Context, m *callBegun) {
 	case m.err != nil:
 		k.node.log.Error().Err(m.err).Msg("a request was not carried out: its key could not be written down")
 		k.end(ctx, r, r.refused(api.RefusalFor(m.err)))
+		k.node.undoKey(r.Execute, r.rec.TaskID)
 	default:
 		ctx.Send(r.waiting[0], &api.CallBegun{Run: r.rec.TaskID})
 	}

@@ -223,6 +223,9 @@ func (t *task) onWritten(ctx actor.Context, err error) {
 		if !errors.Is(err, errTurnOver) {
 			t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("task not begun: it could not be written down")
 		}
+		if t.from == nil && t.x.Idempotency.Key != "" && !errors.Is(err, persistence.ErrConflict) {
+			t.node.undoKey(t.x, t.rec.ID)
+		}
 		no := api.RefusalFor(err)
 		if t.from != nil && t.from.turn != nil { // it goes on to wait
 			no = api.Refuse(engine.CodeNoWorkerAvailable, "")

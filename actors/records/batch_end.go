@@ -55,7 +55,7 @@ func (u Batches) End(ctx context.Context, of api.BatchRef, e BatchEnd) error {
 		return err
 	}
 	put := func(key string, value []byte, over *uint64) error {
-		_, err := u.r.Store.Put(ctx, persistence.Write{Key: key, Value: value, If: over})
+		_, err := persistence.PutOwn(ctx, u.r.Store, persistence.Write{Key: key, Value: value, If: over})
 		return err
 	}
 	drop := func(key string) error { return u.r.Store.Delete(ctx, key, nil, false) }

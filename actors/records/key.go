@@ -110,6 +110,23 @@ func (r *Store) BeginKey(ctx context.Context, account, key string, k Key) error 
 	})
 }
 
+// UndoKey removes the record of a key whose request has not begun, because nobody knew
+// whether the record was written. Another one's, or one with an answer, stays.
+func (r *Store) UndoKey(ctx context.Context, account, key, task string) error {
+	for {
+		k, revision, err := r.keyAt(ctx, account, key)
+		if errors.Is(err, persistence.ErrNotFound) || err == nil && (k.TaskID != task || k.Answer != nil || k.Executed != nil && k.Executed.Outcome != nil) {
+			return nil
+		}
+		if err == nil {
+			err = r.Store.Delete(ctx, KeyPath(account, key), &revision, true)
+		}
+		if !errors.Is(err, persistence.ErrConflict) {
+			return err
+		}
+	}
+}
+
 // EndKey writes how the task of a key has ended, unless its record has another task or
 // an end already: then it returns that one.
 func (r *Store) EndKey(ctx context.Context, account, key string, k Key) (found *Key, err error) {

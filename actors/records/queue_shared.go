@@ -45,7 +45,7 @@ func (u Queue) Holder(ctx context.Context) (h Holder, revision uint64, err error
 func (u Queue) Hold(ctx context.Context, h Holder, over uint64) error {
 	b, err := json.Marshal(h)
 	if err == nil {
-		_, err = u.r.Store.Put(ctx, persistence.Write{Key: HolderKey, Value: b, If: &over, Durable: true})
+		_, err = persistence.PutOwn(ctx, u.r.Store, persistence.Write{Key: HolderKey, Value: b, If: &over, Durable: true})
 	}
 	if err != nil {
 		return fmt.Errorf("take the order of the queue: %w", err)

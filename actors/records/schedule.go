@@ -118,7 +118,7 @@ func (u Schedules) Get(ctx context.Context, account, id string) (*Schedule, erro
 func (u Schedules) PutState(ctx context.Context, s ScheduleState, over uint64) (revision uint64, err error) {
 	b, err := json.Marshal(s)
 	if err == nil {
-		revision, err = u.r.Store.Put(ctx, persistence.Write{Key: ScheduleStateKey(s.Account, s.ID), Value: b, If: &over, Durable: true})
+		revision, err = persistence.PutOwn(ctx, u.r.Store, persistence.Write{Key: ScheduleStateKey(s.Account, s.ID), Value: b, If: &over, Durable: true})
 	}
 	if err != nil {
 		return 0, fmt.Errorf("write how far a schedule is: %w", err)
@@ -260,7 +260,7 @@ func (u Schedules) PutRun(ctx context.Context, id string, run api.ScheduleRun) (
 		return false, fmt.Errorf("write a run: %w", err)
 	}
 	key := ScheduleRunKey(id, run.Planned)
-	_, err = u.r.Store.Put(ctx, persistence.Write{Key: key, Value: b, If: new(uint64), Durable: true})
+	_, err = persistence.PutOwn(ctx, u.r.Store, persistence.Write{Key: key, Value: b, If: new(uint64), Durable: true})
 	if errors.Is(err, persistence.ErrConflict) {
 		return false, nil
 	}
@@ -298,7 +298,7 @@ func (u Schedules) ChangeRun(ctx context.Context, of api.ScheduleRef, change fun
 		}
 		b, err := json.Marshal(run)
 		if err == nil {
-			_, err = u.r.Store.Put(ctx, persistence.Write{Key: key, Value: b, If: &rec.Revision})
+			_, err = persistence.PutOwn(ctx, u.r.Store, persistence.Write{Key: key, Value: b, If: &rec.Revision})
 		}
 		if !errors.Is(err, persistence.ErrConflict) {
 			return err

@@ -19,7 +19,7 @@ func (r *Store) TakeSession(ctx context.Context, rec Session, over uint64, node,
 	if err != nil {
 		return rec, 0, err
 	}
-	revision, err := r.Store.Put(ctx, persistence.Write{
+	revision, err := persistence.PutOwn(ctx, r.Store, persistence.Write{
 		Key: SessionPrefix + rec.ID, Value: b, Expires: rec.Deadline.Add(SessionGrace), If: &over, Durable: true,
 	})
 	return rec, revision, err

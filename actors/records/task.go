@@ -123,7 +123,7 @@ func (r *Store) putTaskOver(ctx context.Context, t Task, over *uint64, durable b
 	t.Resealed = 0
 	b, err := json.Marshal(t)
 	if err == nil {
-		revision, err = r.Store.Put(ctx, persistence.Write{Key: TaskPrefix + t.ID, Value: b, Expires: t.storedUntil(), If: over, Durable: durable})
+		revision, err = persistence.PutOwn(ctx, r.Store, persistence.Write{Key: TaskPrefix + t.ID, Value: b, Expires: t.storedUntil(), If: over, Durable: durable})
 	}
 	if err != nil {
 		return 0, fmt.Errorf("keep task %s: %w", t.ID, err)

@@ -92,7 +92,7 @@ func (s stored) Change(ctx context.Context, account, session string, f func(*Kep
 			return err
 		}
 		w := persistence.Write{Key: key, Value: value, Expires: time.Now().Add(journalLifetime), If: &before.Revision}
-		if _, err = s.store.Put(ctx, w); err == nil {
+		if _, err = persistence.PutOwn(ctx, s.store, w); err == nil {
 			s.ledger.Wrote(account, before, persistence.Change{Write: w})
 		}
 		if !errors.Is(err, persistence.ErrConflict) || ctx.Err() != nil {

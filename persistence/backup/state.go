@@ -126,7 +126,7 @@ func change(ctx context.Context, store persistence.Store, to func(*State) error)
 		if err != nil {
 			return s, err
 		}
-		_, err = store.Put(ctx, persistence.Write{Key: stateKey, Value: text, If: &revision, Durable: true})
+		_, err = persistence.PutOwn(ctx, store, persistence.Write{Key: stateKey, Value: text, If: &revision, Durable: true})
 		if errors.Is(err, persistence.ErrConflict) {
 			continue
 		}
