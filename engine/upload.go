@@ -149,10 +149,14 @@ func (r *Run) arrived(ctx context.Context, s *Step, into lang.Selector, count in
 	}
 	var put struct {
 		N    int  `json:"n"`
+		Left int  `json:"left"`
 		Gone bool `json:"gone"`
 	}
 	if err := json.Unmarshal(raw, &put); err != nil {
 		return fmt.Errorf("reading what a file input has: %w", err)
+	}
+	if !put.Gone && put.N >= count && put.Left > 0 && put.Left < count {
+		r.warn("%q has kept %d of the %d files: the page has taken the others out", into.String(), put.Left, count)
 	}
 	if put.Gone || put.N >= count {
 		return nil

@@ -233,7 +233,8 @@ T.put = async (a) => {
     await passed(20);
   }
   unattendFiles();
-  return { v: { n: Math.max(0, w.n), gone: !attached(w.el) || gone() } };
+  const left = attached(w.el) ? filesOf(w.el).length : 0; // none: pages empty it once they have them
+  return { v: { n: Math.max(0, w.n), left, gone: !attached(w.el) || gone() } };
 };
 
 // T.scrollTo({t, in, ms, block}): scrolls an element into view, in all that scrolls

@@ -316,7 +316,7 @@ const readyToFill = async (a, waits, over, host, why) => {
   if (!a.origins && part) return a.text === '' ? { v: { erase: true, slow: true } } : typing({ slow: true });
   const whole = !a.origins && /[\n\r]/.test(a.text) && writesCode(el);
   if (whole) wholeIn = el;
-  if (!a.origins && handsOn(el)) return catchesKeys(el) ? done : { v: { keys: true, erase: a.clear, whole } }; // a terminal takes keys that erase as orders
+  if (!a.origins && handsOn(el)) return catchesKeys(el) ? done : whole ? { v: { keys: true, erase: a.clear, whole } } : typing({ keys: true, erase: a.clear }, a.clear ? 5 : 2); // a terminal takes keys that erase as orders
   if (!a.origins && a.clear && !empty && is(el, 'input') && hasPattern(el)) return typing({ keys: true, erase: true, slow: true }, 5);
   const full = textIn(el) !== '';
   const news = isEditable(el) && !marked(el, a.clear) && told(el);

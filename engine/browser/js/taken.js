@@ -27,11 +27,11 @@ const holds = (el, got, want, text) => {
 const attend = (el, a, others = 0) => {
   unattend();
   const before = textIn(el), lines = a.text.split('\n'), view = viewOf(el);
-  const w = typing = { id: a.id, el, t: a.t, in: a.in, each: a.each, i: a.i, text: a.text, before, base: a.clear || isPart(el) ? '' : before, start: a.clear || isPart(el) ? '' : before, lines, line: 0, keys: a.keys, left: a.keys + others, into: [], moved: false, enters: 0, lost: 0, seen: 0, kept: a.tries > 0, odd: null };
+  const w = typing = { id: a.id, el, t: a.t, in: a.in, each: a.each, i: a.i, text: a.text, before, last: before, base: a.clear || isPart(el) ? '' : before, start: a.clear || isPart(el) ? '' : before, lines, line: 0, keys: a.keys, left: a.keys + others, into: [], moved: false, enters: 0, lost: 0, fell: 0, seen: 0, kept: a.tries > 0, odd: null, blind: handsOn(el) };
   if (w.left === 0) return false;
   w.all = w.left;
   w.into.push(el);
-  const until = now() + 60000, heard = new Set();
+  const until = now() + 60000, heard = new Set(), beside = [];
   const on = (e) => {
     if (!e.isTrusted) return;
     if (now() > until) return unattend();
@@ -42,10 +42,23 @@ const attend = (el, a, others = 0) => {
   // matter at the end of a line, and from when the field is gone.
   const left = new MutationObserver(() => { if (!attached(el)) { left.disconnect(); hear('keydown'); } });
   for (let root = dom.root(el); root; root = hostOf(root) && dom.root(hostOf(root))) left.observe(root, { childList: true, subtree: true });
-  if (lines.length > 1) hear('keydown');
+  if (lines.length > 1 || w.blind) hear('keydown');
   hear('keyup');
   if (activeIn(el) !== el && !isEditable(el)) hear('keydown'); // the focus has been taken already
-  const away = (e) => { if (e.isTrusted && e.target !== view) hear('keydown'); };
+  w.hear = () => hear('keydown');
+  // Where a document of another frame has the focus, keys that go there are kept from it, too.
+  const there = () => {
+    const v = focusedView(view);
+    if (!v || v === view || beside.includes(v)) return;
+    beside.push(v);
+    for (const type of ['keydown', 'keyup']) dom.listen(v, type, on, true);
+  };
+  const away = (e) => {
+    if (!e.isTrusted) return;
+    if (e.target !== view) hear('keydown');
+    there();
+    queueMicrotask(there);
+  };
   dom.listen(view, 'blur', away, true);
   const tells = (how) => { w.had = has(w); globalThis[T.tell](`${how} ${w.id} ${w.had}`); };
   const leaves = (e) => { if (e.isTrusted && !e.hashChange && e.downloadRequest === null && !e.destination.sameDocument) { w.leaves = e; tells('leaves'); } };
@@ -61,9 +74,20 @@ const attend = (el, a, others = 0) => {
     dom.unlisten(view, 'pagehide', parts);
     if (view.navigation) dom.unlisten(view.navigation, 'navigate', leaves);
     for (const type of heard) dom.unlisten(view, type, on, true);
+    for (const v of beside) for (const type of ['keydown', 'keyup']) try { dom.unlisten(v, type, on, true); } catch { /* it has gone */ }
     unattend = () => {};
   };
   return true;
+};
+
+// focusedView is the window of this site that has the focus, beside or below another one:
+// null where it is one of another site.
+const focusedView = (v) => {
+  try {
+    while (v.parent !== v && v.frameElement) v = v.parent;
+    for (let a = dom.active(v.document); a && is(a, 'iframe', 'frame'); a = dom.active(v.document)) v = frameDocument(a).defaultView;
+    return v;
+  } catch { return null; }
 };
 
 // has says how much of a text a page has had that leaves: the whole of it, or all up to
@@ -84,33 +108,44 @@ const filledUp = (el) => oneByOne(el) || is(el, 'input') && el.maxLength > 0 && 
 const robbed = (w, to) => {
   const el = w.el, a = activeIn(el);
   if (a && (a === el || within(a, el) || isEditable(el) && isEditable(a) && within(el, a))) return false;
+  if (w.blind) return !(a && handsOn(a)); // an editor may have several of them for its keys
   if (w.enters && is(el, 'input') || filledUp(el)) return false; // what was sent, or is full, leads elsewhere
   if (w.seen === 0) return !w.kept;
   const has = textIn(el);
-  return has !== w.before && has !== '' && textIn(to) !== has;
+  return has !== w.before && has !== '' && (is(to, 'select') || textIn(to) !== has);
 };
 
 // follows sees one event of a key, and with the last of them tells what has come of the
 // text.
 const follows = (w, e) => {
   const el = w.el, there = attached(el), down = e.type === 'keydown', to = e.target === el ? el : e.composedPath()[0];
-  const astray = w.lost > 0 || (there ? down && robbed(w, to) : nowhere(dom.doc(el)));
+  const astray = w.lost > 0 || w.fell > 0 || (there ? down && robbed(w, to) : nowhere(dom.doc(el)));
   if (astray) {
     e.preventDefault();
     e.stopImmediatePropagation();
     if (down) w.lost++;
   }
   if (e.key === 'Enter' && there && !w.lost) { if (down) w.enters++; ended(w, e.type); }
-  if (down) return;
+  if (down) {
+    if (w.blind && there && !astray && closed(el)) w.fell++;
+    return;
+  }
   if (there && !astray) { // whoever hands the focus on has done so by now
     w.seen++;
     if (!w.into.includes(to) && w.into.length < longest) w.into.push(to);
-    w.moved ||= textIn(el) !== w.before;
+    const has = textIn(el);
+    w.moved ||= has !== w.before;
+    if (!w.blind && has === w.last && !filledUp(el) && (nowhere(dom.doc(el)) && to !== el || closed(el) || hiddenFor(el) !== '')) { w.fell++; w.hear(); }
+    w.last = has;
   }
   if (--w.left > 0) return;
   unattend();
   globalThis[T.tell]((taken(w) ? 'typed ' : 'doubt ') + w.id);
 };
+
+// closed reports whether a field takes no keys for now. Pages do that while they look at what
+// they have got.
+const closed = (el) => el.readOnly === true && !isEditable(el) || disabledBecause(el) !== '';
 
 // attendKey follows one key that writes a character into a field: whether that has
 // arrived, or the page has used the key for something else.
@@ -140,6 +175,7 @@ const nowhere = (doc) => { const a = dom.active(doc); return !a || a === dom.roo
 // empty the field. So each line is looked at when it ends, and what is there then is
 // what the next is added to.
 const ended = (w, type) => {
+  if (w.blind) return;
   const want = w.base + w.lines[w.line];
   if (type === 'keydown') {
     const got = textIn(w.el);
@@ -156,6 +192,7 @@ const ended = (w, type) => {
 const taken = (w) => {
   if (w.odd !== null || w.lost) return false;
   const el = w.el;
+  if (w.blind) return w.left <= 0 && w.fell === 0; // it does not say what it holds
   if (!attached(el)) return false;
   if (holds(el, textIn(el), w.base + w.lines[w.line], w.lines[w.line])) return true;
   return w.into.length > 1 && textIn(el) !== '' && w.into.every((f, i) => attached(f) && (oneByOne(f) || (i === w.into.length - 1 ? textIn(f) !== undefined : filledUp(f)))) && w.into.map(textIn).join('') === w.text;
@@ -164,10 +201,10 @@ const taken = (w) => {
 // restOf is what is left of a text of which a field holds the beginning, or as much of it as
 // there were keys that were lost.
 const restOf = (w, got) => {
-  const all = w.start + w.text, chars = [...w.text];
+  const all = w.start + w.text, chars = [...w.text], lost = w.lost + w.fell;
   if (w.lines.length > 1 && is(w.el, 'input')) return '';
   if (all.startsWith(got)) return all.slice(got.length);
-  return w.lost && chars.length === w.keys && w.lost < chars.length ? chars.slice(-w.lost).join('') : '';
+  return lost && chars.length === w.keys && lost < chars.length ? chars.slice(-lost).join('') : '';
 };
 
 const quoted = (el, s) => (is(el, 'input') && dom.inputType(el) === 'password' ? '***' : JSON.stringify(upTo(s, 200)));
@@ -181,8 +218,22 @@ const unfocused = (el) => {
   return v.parent !== v && (nowhere(d) || !d.hasFocus());
 };
 
+// outcomeUnseen says what has become of a text for an editor that keeps it to itself: how many
+// of its keys have reached it.
+const outcomeUnseen = (w, name, a) => {
+  const lost = w.lost + w.fell, chars = [...w.text];
+  if (w.left > 0 && w.had !== 'whole' && !a.last) return { v: { anew: true } };
+  const anew = attached(w.el) ? undefined : [`"${name}" was drawn anew while it was typed into, and does not say whether it has kept what came before`];
+  if (lost === 0) return { v: {}, w: anew };
+  const rest = lost < w.keys && chars.length === w.keys ? chars.slice(-lost).join('') : '';
+  if (!a.last) return rest ? { v: { rest }, w: anew } : { v: { again: true } };
+  const to = dom.active(dom.doc(w.el));
+  return fail('invalid_value', `Element "${name}" took only ${Math.max(0, w.keys - lost)} of ${w.keys} keys: ` + (to && !is(to, 'body') ? `the focus goes to ${nameOf(to)}` : 'it loses the focus'));
+};
+
 // outcome says what has become of a text that was not simply taken.
 const outcome = (w, name, secret, a = {}) => {
+  if (w.blind) return outcomeUnseen(w, name, a);
   let el = w.el;
   if (!attached(el)) {
     inLoop(w);
@@ -202,7 +253,7 @@ const outcome = (w, name, secret, a = {}) => {
     }
   }
   const got = textIn(el), elsewhere = w.into.filter((f) => f !== el && attached(f) && textIn(f));
-  const lost = !!a.id && (w.lost > 0 || !elsewhere.length && (a.unfocused || unfocused(el)));
+  const lost = !!a.id && (w.lost > 0 || w.fell > 0 || !elsewhere.length && (a.unfocused || unfocused(el)));
   if (lost && !a.last) {
     if (got === w.before) return { v: { again: true } };
     const rest = isPart(el) ? '' : restOf(w, got);
@@ -232,7 +283,7 @@ T.filled = async (a) => {
   // A frame that was on its way to another document while keys were to come goes there now.
   const goes = () => w.leaves && w.had !== 'whole' && attached(w.el) && viewOf(w.el) !== window && !w.leaves.defaultPrevented && !viewOf(w.el).navigation.transition;
   for (const until = now() + 2000; goes() && now() < until;) await frame();
-  for (let i = 0; i < 3 && !taken(w) && !w.odd && !(w.lost && attached(w.el)); i++) {
+  for (let i = 0; i < 3 && !taken(w) && !w.odd && !((w.lost || w.fell) && attached(w.el)); i++) {
     if (gone()) break;
     await frame();
   }
