@@ -35,9 +35,14 @@ T.outward = async (f, a) => {
 
 // T.keysInto(frame, {ms}): waits until the browser sends keys into the frame. It learns
 // from the frame's process that the frame has the focus, and then tells the process of
-// this document.
+// this document. Where another frame of this process has the focus, it tells nobody: then the
+// frame's element gets it here.
 T.keysInto = async (f, { ms }) => {
-  for (const end = now() + ms; activeIn(f) !== f && attached(f) && now() < end;) await new Promise((r) => later(r, 2));
+  const begun = now();
+  for (let given = false; activeIn(f) !== f && attached(f) && now() < begun + ms;) {
+    if (!given && now() > begun + ms / 4 && isFrame(activeIn(f) ?? f)) { given = true; dom.focus(f, { preventScroll: true }); }
+    await new Promise((r) => later(r, 2));
+  }
   return JSON.stringify({ v: activeIn(f) === f });
 };
 
