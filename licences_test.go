@@ -117,7 +117,7 @@ func TestLicences(t *testing.T) {
 	}
 	for path := range told {
 		needed := strings.Contains(string(mod), path+" ")
-		for _, tool := range []string{".ci/promtool.mod", ".ci/versitygw.mod", ".ci/gotestsum.mod", ".ci/vale.mod", ".ci/deploycheck/go.mod", ".ci/release/go.mod"} {
+		for _, tool := range []string{".ci/promtool.mod", ".ci/versitygw.mod", ".ci/gotestsum.mod", ".ci/vale.mod", ".ci/deploycheck/go.mod", ".ci/release/go.mod", ".ci/actionlint.mod"} {
 			b, err := os.ReadFile(tool)
 			if err != nil {
 				t.Error(err)
