@@ -50,8 +50,12 @@ test-all: setup ## Run all tests, with races looked for: kills, full disks, thre
 TESTS = test-engine test-cluster test-rest test-programs
 TESTED = $(GOTEST) -vet=off -ldflags=-w -p=1 -timeout=60m
 
+# Without the race detector, they are compiled as releases are. So nothing is compiled twice
+# where both are made.
+STATIC = CGO_ENABLED=0 GOFLAGS="$$GOFLAGS -trimpath"
+
 test-engine:
-	$(TESTED) $(RACE) ./engine/...
+	$(if $(RACE),,$(STATIC)) $(TESTED) $(RACE) ./engine/...
 
 test-cluster:
 	$(TESTED) -race ./cluster/...
@@ -61,7 +65,7 @@ test-rest:
 	$(if $(RACE),$(GOTEST) -vet=off -race -run=TestTransitions ./actors -args -chromium) # all tests: the same rows once more, in real browsers
 
 test-programs:
-	$(TESTED) ./cmd/...
+	$(STATIC) $(TESTED) ./cmd/...
 	$(if $(RACE),$(TESTED) -race -run='^($(RACED))$$' ./cmd/troupe/outside)
 
 # The tests of whole programs in which most happens at once: the whole run has them with
@@ -76,7 +80,7 @@ RACED = $(subst $(empty) $(empty),|,$(strip \
 PLAIN = actors/batch . actors cluster/link engine http http/mcp persistence
 
 test-plain:
-	$(TESTED) -run="^($$(awk '/^func Test/ {sub(/\(.*/, "", $$2); name = $$2} /need\.NoRace\(t\)/ {printf "%s%s", sep, name; sep = "|"}' $(PLAIN:%=%/*_test.go)))$$" $(PLAIN:%=./%)
+	$(STATIC) $(TESTED) -run="^($$(awk '/^func Test/ {sub(/\(.*/, "", $$2); name = $$2} /need\.NoRace\(t\)/ {printf "%s%s", sep, name; sep = "|"}' $(PLAIN:%=%/*_test.go)))$$" $(PLAIN:%=./%)
 
 build: ## Build bin/troupe
 	@./.ci/needs-go
