@@ -56,6 +56,9 @@ type Batches struct {
 	tasks map[string]*item
 	// barred are the accounts of which the queue begins no more tasks now.
 	barred map[string]bar
+	// parsed are the accounts of which a large task is parsed, or was refused lately.
+	parsed  map[string]*parsing
+	parsing chan struct{} // has so many as there are
 }
 
 // state is a batch in memory. The mutex of [Batches] guards it.
@@ -114,7 +117,7 @@ type item struct {
 
 // Open reads the batches of an earlier process. They go on when Start is called.
 func Open(ctx context.Context, cfg Config) (*Batches, error) {
-	m := &Batches{cfg: cfg, all: map[string]*state{}, gone: map[string]bool{}, readying: map[[2]string]chan struct{}{}, tasks: map[string]*item{}, barred: map[string]bar{}}
+	m := &Batches{cfg: cfg, all: map[string]*state{}, gone: map[string]bool{}, readying: map[[2]string]chan struct{}{}, tasks: map[string]*item{}, barred: map[string]bar{}, parsed: map[string]*parsing{}, parsing: make(chan struct{}, parsedAtOnce)}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	all, err := cfg.Records.Batches().All(ctx)
 	if err != nil {

@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -189,12 +188,14 @@ func (m *Batches) follow(s *state) error {
 	asked := s.admitted
 	m.mu.Unlock()
 	if asked.limits != limits {
-		task, err := m.taskOf(s)
+		err := m.withTask(s, func(task *engine.Task) error {
+			_, lacking := limits.Admit(task)
+			asked = admitted{limits, lacking == ""}
+			return nil
+		})
 		if err != nil {
 			return err
 		}
-		_, lacking := limits.Admit(task)
-		asked = admitted{limits, lacking == ""}
 	}
 	no := !ok || !asked.yes || limits.QueueTasks <= 0
 	m.mu.Lock()
@@ -227,10 +228,6 @@ func (m *Batches) part(s *state) error {
 	if err := m.cfg.Records.Plain.Full(s.account, persistence.Allowance{Bytes: limits.StorageBytes, Files: limits.StorageFiles}); err != nil {
 		return heldError(api.RefusalFor(err).Code)
 	}
-	task, err := m.taskOf(s)
-	if err != nil {
-		return err
-	}
 	disk := m.cfg.Records.Batches()
 	var list []int
 	var earlier []*records.BatchEnd
@@ -262,15 +259,22 @@ func (m *Batches) part(s *state) error {
 		}
 	}
 	fed := p.After.Item >= items && (round == 0 || p.After.Again < 0)
+	var err error
 	if len(list) == 0 {
 		if revision, err = disk.PutAt(m.ctx, s.account, s.id, p.After, revision); err != nil {
 			return err
 		}
 	} else {
 		p.After.Part++
-		for _, n := range list {
-			x := m.cfg.Queue.Name(&api.Execute{Account: api.Account{ID: s.account, Plan: m.planOf(s)}, Task: task})
-			p.Tasks = append(p.Tasks, records.BatchTask{Item: n, Round: round, Task: x.TaskID})
+		err := m.withTask(s, func(task *engine.Task) error {
+			for _, n := range list {
+				x := m.cfg.Queue.Name(&api.Execute{Account: api.Account{ID: s.account, Plan: m.planOf(s)}, Task: task})
+				p.Tasks = append(p.Tasks, records.BatchTask{Item: n, Round: round, Task: x.TaskID})
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 		if revision, err = disk.PutPart(m.ctx, s.account, s.id, p, revision); err != nil {
 			return err
@@ -289,26 +293,13 @@ func (m *Batches) part(s *state) error {
 	return nil
 }
 
-// taskOf is the task of a batch. It is parsed for each turn that needs it: in memory it is
-// some times as large as its text, and an account may have a thousand batches.
-func (m *Batches) taskOf(s *state) (*engine.Task, error) {
-	b := m.record(s)
-	t := new(engine.Task)
-	if err := json.Unmarshal(b.Task, t); err != nil {
-		return nil, fmt.Errorf("read the task of a batch: %w", err)
-	}
-	opts := *t.Queue
-	opts.Retention = b.Keep
-	t.Queue = &opts
-	return t, nil
-}
-
 // add gives items to the queue.
 func (m *Batches) add(s *state, items []*item) error {
-	task, err := m.taskOf(s)
-	if err != nil {
-		return err
-	}
+	return m.withTask(s, func(task *engine.Task) error { return m.give(s, task, items) })
+}
+
+// give gives items to the queue with their task.
+func (m *Batches) give(s *state, task *engine.Task, items []*item) error {
 	return records.InParallel(items, func(it *item) error {
 		of := &api.BatchRef{Batch: s.id, Item: it.Item, Round: it.Round}
 		value, err := m.cfg.Records.Batches().ReadItem(m.ctx, s.id, it.Item)
