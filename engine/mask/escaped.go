@@ -2,6 +2,7 @@ package mask
 
 import (
 	"html"
+	"slices"
 	"strings"
 )
 
@@ -39,15 +40,27 @@ func begins(s string, i int, to []byte) []byte {
 		var n int
 		if c, n = percent(s[i:]); n > 0 {
 			to = append(to, c)
+			if w := inWestern(c); w != "" {
+				to = append(to, w[0])
+			}
+		}
+		if u, n := percentNumber(s[i:]); n > 0 {
+			to = append(to, u[0])
+		}
+		if u, n := percentEntity(s[i:]); n > 0 {
+			to = append(to, u[0])
 		}
 	case '&':
 		if e, n := entity(s[i:]); n > 0 && e != "" {
 			to = append(to, e[0])
 		}
 	case '\\':
-		if isPunctuation(s, i+1) {
-			to = append(to, s[i+1])
-		}
+		backslashed(s[i:], func(c string, _ int) bool {
+			if !slices.Contains(to, c[0]) {
+				to = append(to, c[0])
+			}
+			return false
+		})
 	}
 	switch c {
 	case '+':
@@ -72,8 +85,21 @@ func matchEscaped(v, s string, i int, cut bool) int {
 			break
 		}
 		if s[i] == '%' {
-			if c, n := percent(s[i:]); n > 0 && stands(c, v[k]) {
+			c, n := percent(s[i:])
+			if n > 0 && stands(c, v[k]) {
 				k, i = k+1, i+n
+				continue
+			}
+			if w := inWestern(c); n > 0 && w != "" && strings.HasPrefix(v[k:], w) {
+				k, i = k+len(w), i+n
+				continue
+			}
+			if u, n := percentNumber(s[i:]); n > 0 && strings.HasPrefix(v[k:], u) {
+				k, i = k+len(u), i+n
+				continue
+			}
+			if u, n := percentEntity(s[i:]); n > 0 && strings.HasPrefix(v[k:], u) {
+				k, i = k+len(u), i+n
 				continue
 			}
 		}
@@ -83,8 +109,13 @@ func matchEscaped(v, s string, i int, cut bool) int {
 				continue
 			}
 		}
-		if s[i] == '\\' && isPunctuation(s, i+1) && s[i+1] == v[k] {
-			k, i = k+1, i+2
+		if s[i] == '\\' && backslashed(s[i:], func(c string, n int) bool {
+			if !strings.HasPrefix(v[k:], c) {
+				return false
+			}
+			k, i = k+len(c), i+n
+			return true
+		}) {
 			continue
 		}
 		if stands(s[i], v[k]) {
@@ -101,7 +132,7 @@ func matchEscaped(v, s string, i int, cut bool) int {
 	}
 	// An escape can have been cut in two.
 	for n := 0; n < longestEntity && i+n <= len(s) && !strings.ContainsAny(s[i:i+n], ellipsis); n++ {
-		if cutAt(s, i+n, cut) && (n == 0 || s[i] == '%' || s[i] == '&') {
+		if cutAt(s, i+n, cut) && (n == 0 || strings.IndexByte(`%&\\`, s[i]) >= 0) {
 			return i + n
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf16"
 )
 
 // TestEscapesAreMasked: however a browser, a page or a server escapes a secret, nothing
@@ -53,6 +54,46 @@ func TestEscapesAreMasked(t *testing.T) {
 			fmt.Fprintf(&hex, "&#x%x;", c)
 		}
 		said["decimal"], said["hexadecimal"] = dec.String(), hex.String()
+		var ascii, js, python, everything, old, latin, twoSlashes strings.Builder
+		for _, c := range secret {
+			units := ""
+			for _, u := range utf16.Encode([]rune{c}) {
+				units += fmt.Sprintf(`\u%04x`, u)
+			}
+			everything.WriteString(units)
+			twoSlashes.WriteString(strings.ReplaceAll(units, `\`, `\\`))
+			old.WriteString(strings.ReplaceAll(units, `\`, "%"))
+			switch {
+			case c > '~':
+				ascii.WriteString(units)
+				fmt.Fprintf(&js, `\u{%x}`, c)
+				fmt.Fprintf(&python, `\U%08x`, c)
+			case c == '"' || c == '\\' || c == '/':
+				ascii.WriteString(`\` + string(c))
+				fmt.Fprintf(&js, `\x%02x`, c)
+				python.WriteRune(c)
+			case c == '\t':
+				ascii.WriteString(`\t`)
+				js.WriteString(`\t`)
+				python.WriteString(`\t`)
+			default:
+				ascii.WriteRune(c)
+				js.WriteRune(c)
+				python.WriteRune(c)
+			}
+			switch {
+			case c < ' ' || c > 0xff:
+				fmt.Fprintf(&latin, "%%26%%23%d%%3B", c)
+			case c > '~' || strings.ContainsRune(` "#<>&%+`, c):
+				fmt.Fprintf(&latin, "%%%02X", c)
+			default:
+				latin.WriteRune(c)
+			}
+		}
+		said["JSON in ASCII"], said["script"], said["Python"], said["JSON, all escaped"] = ascii.String(), js.String(), python.String(), everything.String()
+		said["JSON in JSON, all escaped"], said["escape()"], said["a form in windows-1252"] = twoSlashes.String(), old.String(), latin.String()
+		said["JSON in ASCII in an address"] = url.QueryEscape(ascii.String())
+		said["CSS"] = strings.ReplaceAll(regexp.MustCompile("[ -/:-@[-`{-~]").ReplaceAllString(secret, `\$0`), "\t", `\9 `)
 		// The address goes on in its fragment with another set.
 		if before, after, ok := strings.Cut(secret, "#"); ok {
 			said["over the fragment"] = escape(before, " \"#<>", "%%%02X") + "#" + escape(after, " \"<>`", "%%%02X")

@@ -3,11 +3,13 @@ package mask
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/url"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 )
 
 // Spellings are the ways in which a value comes back from a page that did
@@ -79,7 +81,20 @@ func spelled(s string) []string {
 		strings.TrimSpace(s), strings.Join(strings.Fields(s), " "), // as pages show it, and as we trim what they show
 		strings.Join(strings.Fields(s), "."), // as the classes of an element
 	}
-	return append(all, fileNames(s)...)
+	return append(append(all, inASCII(s)...), fileNames(s)...)
+}
+
+// inASCII is a value in JSON as Python and others write it, and as PHP does.
+func inASCII(s string) []string {
+	var b strings.Builder
+	for _, u := range utf16.Encode([]rune(unquoted(string(quote(s))))) {
+		if u > '~' {
+			fmt.Fprintf(&b, `\u%04x`, u)
+		} else {
+			b.WriteByte(byte(u))
+		}
+	}
+	return []string{b.String(), strings.ReplaceAll(b.String(), "/", `\/`)}
 }
 
 // fileNames are how Chromium spells a name that no file can have.
