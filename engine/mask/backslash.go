@@ -66,29 +66,30 @@ func behind(slashes, s string, take func(c string, n int) bool) bool {
 	if l := letters[c]; l != "" && take(l, 1) {
 		return true
 	}
-	for n := 6; n > 0; n-- {
-		if r, ok := number(s, 0, n); ok {
-			if n < len(s) && s[n] == ' ' && take(string(r), n+1) {
-				return true
-			}
-			return take(string(r), n)
-		}
+	n := 0
+	for n < 6 && digit(s, n) >= 0 {
+		n++
 	}
-	return false
+	r, ok := number(s, 0, n)
+	switch {
+	case n == 0 || !ok:
+		return false
+	case n < len(s) && s[n] == ' ' && take(string(r), n+1):
+		return true
+	}
+	return take(string(r), n)
 }
 
 // number reads so many hexadecimal digits.
-func number(s string, from, n int) (rune, bool) {
-	if from+n > len(s) {
-		return 0, false
-	}
+func number(s string, from, n int) (r rune, ok bool) {
 	for i := from; i < from+n; i++ {
-		if digit(s, i) < 0 {
+		d := digit(s, i)
+		if d < 0 || r > utf8.MaxRune {
 			return 0, false
 		}
+		r = r<<4 | rune(d)
 	}
-	r, err := strconv.ParseUint(s[from:from+n], 16, 31)
-	return rune(r), err == nil
+	return r, r <= utf8.MaxRune
 }
 
 // western are the characters of windows-1252 that have other places than in Unicode. Pages in
