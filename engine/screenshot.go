@@ -46,6 +46,7 @@ var _ = define(Action[shot]{
 	Opts: []Opt{
 		opt("format", lang.EnumShape("a format", "png", "jpeg", "webp"), "Default: `png`."),
 		opt("quality", lang.IntShape("quality", 1, 100), "1 to 100, for jpeg and webp."),
+		opt("scale", lang.EnumShape("a scale", "device", "css"), "`css` gives one pixel for each CSS pixel, whatever the screen of the device has, so that places in the picture are coordinates for `mouse`. Default: `device`."),
 	},
 	Not:     NotInLoop,
 	Result:  `{"success":true,"url":string}`,
@@ -62,7 +63,7 @@ var _ = define(Action[shot]{
 		if len(r.effects.pictures) >= maxPictures {
 			return nil, Problemf(CodeStorageQuota, "The picture was not taken: one task has at most %d", maxPictures)
 		}
-		p := browser.Picture{Format: own(s, "format", "png"), Quality: own(s, "quality", 0)}
+		p := browser.Picture{Format: own(s, "format", "png"), Quality: own(s, "quality", 0), CSS: own(s, "scale", "device") == "css"}
 		t, err := r.page.tab(ctx)
 		if err != nil {
 			return nil, err

@@ -32,6 +32,7 @@ type Picture struct {
 	Format  string // png, jpeg or webp
 	Quality int    // 1 to 100, for jpeg and webp; zero: the browser's own
 	Clip    *Box   // nil: what is visible
+	CSS     bool   // one pixel for each CSS pixel, whatever the screen has
 }
 
 // Box is a part of a page, in CSS pixels of its whole document.
@@ -44,16 +45,26 @@ type Box struct {
 
 // Screenshot takes a picture of the page.
 func (t *Tab) Screenshot(ctx context.Context, p Picture) ([]byte, error) {
+	if p.CSS && p.Clip == nil && t.context.scale() != 1 {
+		seen, err := t.visible(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p.Clip = &seen
+	}
 	if p.Clip != nil {
 		if n := p.Clip.Width * p.Clip.Height; n > MaxPixels {
 			return nil, fmt.Errorf("%w: it would have %.0f × %.0f pixels, and %d million are the limit", ErrTooLarge, p.Clip.Width, p.Clip.Height, MaxPixels/1_000_000)
 		}
 		scale := t.context.scale()
+		if p.CSS {
+			scale = 1
+		}
 		switch {
 		case p.Format != "png" && p.Clip.Height > maxStrip:
 			return nil, fmt.Errorf("%w: at %.0f pixels height only a png can be made", ErrTooLarge, p.Clip.Height)
 		case p.Format == "png" && max(p.Clip.Width, p.Clip.Height)*scale > maxStrip:
-			return t.stitch(ctx, *p.Clip, scale)
+			return t.stitch(ctx, p, scale)
 		}
 	}
 	return t.capture(ctx, p)
@@ -69,6 +80,9 @@ func (t *Tab) capture(ctx context.Context, p Picture) ([]byte, error) {
 	if p.Clip != nil {
 		params.CaptureBeyondViewport = &yes
 		params.Clip = &page.Viewport{X: p.Clip.X, Y: p.Clip.Y, Width: p.Clip.Width, Height: p.Clip.Height, Scale: 1}
+		if p.CSS {
+			params.Clip.Scale /= t.context.scale()
+		}
 	}
 	var res struct {
 		Data jsonv2.Value `json:"data"`
@@ -91,10 +105,22 @@ func (t *Tab) capture(ctx context.Context, p Picture) ([]byte, error) {
 	return picture, nil
 }
 
+// visible is the part of the page that can be seen.
+func (t *Tab) visible(ctx context.Context) (Box, error) {
+	var m struct {
+		Seen page.VisualViewport `json:"cssVisualViewport"`
+	}
+	if err := t.s.send(page.CommandGetLayoutMetrics, nil).wait(ctx, &m); err != nil {
+		return Box{}, fmt.Errorf("asking what can be seen of the page: %w", err)
+	}
+	return Box{X: m.Seen.PageX, Y: m.Seen.PageY, Width: m.Seen.ClientWidth, Height: m.Seen.ClientHeight}, nil
+}
+
 // stitch takes a large picture in strips. Only one strip is in memory as pixels
 // at a time: the encoder asks for the rows from top to bottom.
-func (t *Tab) stitch(ctx context.Context, box Box, scale float64) ([]byte, error) {
-	s := &strips{ctx: ctx, tab: t, box: box, scale: scale, w: int(math.Round(box.Width * scale)), h: int(math.Round(box.Height * scale))}
+func (t *Tab) stitch(ctx context.Context, p Picture, scale float64) ([]byte, error) {
+	box := *p.Clip
+	s := &strips{ctx: ctx, tab: t, box: box, css: p.CSS, scale: scale, w: int(math.Round(box.Width * scale)), h: int(math.Round(box.Height * scale))}
 	var out bytes.Buffer
 	enc := png.Encoder{CompressionLevel: png.BestSpeed}
 	if err := enc.Encode(&out, s); err != nil {
@@ -112,6 +138,7 @@ type strips struct {
 	ctx   context.Context
 	tab   *Tab
 	box   Box
+	css   bool
 	scale float64
 	w, h  int
 	top   int
@@ -149,7 +176,7 @@ func (s *strips) load(y int) {
 	strip := image.NewRGBA(image.Rect(0, 0, s.w, high))
 	for x := 0; x < s.w; {
 		wide := s.whole(min(maxStrip, s.w-x), s.w-x)
-		b, err := s.tab.capture(s.ctx, Picture{Format: "png", Clip: &Box{
+		b, err := s.tab.capture(s.ctx, Picture{Format: "png", CSS: s.css, Clip: &Box{
 			X: s.box.X + float64(x)/s.scale, Y: s.box.Y + float64(y)/s.scale, Width: float64(wide) / s.scale, Height: float64(high) / s.scale,
 		}})
 		if err != nil {

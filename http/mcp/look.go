@@ -35,6 +35,12 @@ func newLook(kind, action string, value any) (oneLook, error) {
 	return oneLook{kind, b}, err
 }
 
+// lookAtPixels takes a picture whose pixels are the coordinates of mouse.
+func lookAtPixels() (oneLook, error) {
+	b, err := marshal(map[string]any{"screenshot": "viewport", "options": map[string]any{"scale": "css"}})
+	return oneLook{"picture", b}, err
+}
+
 // aside is how many tokens of an answer are for what is not the snapshot.
 const aside = 150
 
@@ -58,7 +64,7 @@ func (c *call) looks(a *runArguments) (all []oneLook, err error) {
 		all = append(all, l)
 	}
 	if a.Picture {
-		l, err := newLook("picture", "screenshot", "viewport")
+		l, err := lookAtPixels()
 		if err != nil {
 			return nil, err
 		}
@@ -315,7 +321,7 @@ func (a *lookArguments) action() (oneLook, error) {
 		if w, ok := v["within"]; ok {
 			return newLook("picture", "screenshot", w)
 		}
-		return newLook("picture", "screenshot", "viewport")
+		return lookAtPixels()
 	case a.As == "markdown":
 		if !engine.HasAction("getMarkdown") {
 			return oneLook{}, noAction("getMarkdown", "use run with getText")
