@@ -189,6 +189,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	took := time.Since(began)
 	after, end := context.WithTimeout(context.WithoutCancel(ctx), aftermath+in.patience)
 	defer end()
+	r.letGo(after)
 	r.cutOff(ctx, after)
 	r.effects.collect(ctx)
 	r.effects.stillArriving()

@@ -96,17 +96,17 @@ func (pt *pointer) clickAt(ctx context.Context, s *Step, v lang.Selector, how br
 			return err
 		}
 		r.page.input = sentAct
-		if p.Covered != "" {
-			r.warn("%q is covered by %s: clicked through the DOM", v.String(), p.Covered)
-			err := r.page.ask(ctx, s, "clickByScript", v, map[string]any{"times": max(1, how.Times), "right": how.Right, "held": how.Held.Mask()}, nil)
-			r.page.input = sentAct
-			if how.OpensTabs() {
-				r.page.at.Expecting(ctx)
-			}
-			return err
-		}
 		t, err := r.tabs.Tab(ctx)
 		if err != nil {
+			return err
+		}
+		if p.Covered != "" {
+			r.warn("%q is covered by %s: clicked through the DOM", v.String(), p.Covered)
+			err := r.page.ask(ctx, s, "clickByScript", v, map[string]any{"times": max(1, how.Times), "right": how.Right, "held": how.Held.Mask() | t.Input.Modifiers()}, nil)
+			r.page.input = sentAct
+			if how.OpensTabsWith(&t.Input) {
+				r.page.at.Expecting(ctx)
+			}
 			return err
 		}
 		t.Input.Aim()
@@ -115,7 +115,7 @@ func (pt *pointer) clickAt(ctx context.Context, s *Step, v lang.Selector, how br
 		}
 		hit := t.Input.Hit(ctx)
 		r.page.at.Unguard()
-		if hit && how.OpensTabs() {
+		if hit && how.OpensTabsWith(&t.Input) {
 			r.page.at.Expecting(ctx)
 		}
 		if hit {

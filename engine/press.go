@@ -41,9 +41,6 @@ var _ = define(Action[lang.Pair[*lang.Selector, lang.Text]]{
 		if err != nil {
 			return nil, Problemf(CodeInvalidValue, "%s", err)
 		}
-		if r.engine.Mixed && chord.Pastes() {
-			return nil, Problemf(CodeInvalidValue, "%s pastes, and accounts share the clipboard here (--share-browsers-between-accounts): fill puts text into a field", name)
-		}
 		var f ready
 		switch {
 		case v.A != nil:
@@ -63,10 +60,14 @@ var _ = define(Action[lang.Pair[*lang.Selector, lang.Text]]{
 		if err != nil {
 			return nil, err
 		}
+		pressed := chord.With(&t.Input)
+		if err := r.mayPaste(pressed); err != nil {
+			return nil, err
+		}
 		r.page.input = sentAct
 		t.Input.ExpectKeys()
 		err = t.Input.Press(ctx, chord)
-		if err == nil && chord.Opens() {
+		if err == nil && pressed.Opens() {
 			t.Script.Expecting(ctx)
 		}
 		if err != nil || !f.Watched {

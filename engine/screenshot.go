@@ -46,7 +46,7 @@ var _ = define(Action[shot]{
 	Opts: []Opt{
 		opt("format", lang.EnumShape("a format", "png", "jpeg", "webp"), "Default: `png`."),
 		opt("quality", lang.IntShape("quality", 1, 100), "1 to 100, for jpeg and webp."),
-		opt("scale", lang.EnumShape("a scale", "device", "css"), "`css` gives one pixel for each CSS pixel, whatever the screen of the device has, so that places in the picture are coordinates for `mouse`. Default: `device`."),
+		opt("scale", lang.EnumShape("a scale", "device", "css"), "`css` gives one pixel for each CSS pixel, whatever screen the device has: places in the picture are coordinates for `mouse`. Default: `device`."),
 	},
 	Not:     NotInLoop,
 	Result:  `{"success":true,"url":string}`,

@@ -64,25 +64,16 @@ func (in *Input) Take(ctx context.Context, p Point) (release func(context.Contex
 			sent = append(sent, in.drag(input.DispatchDragEventTypeDragCancel, p, in.dragged))
 			in.dragged = nil
 		}
-		return in.await(ctx, "letting go", append(sent, in.mouseDown(input.DispatchMouseEventTypeMouseReleased, p, 0),
+		return in.await(ctx, "letting go", append(sent, in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMouseReleased, at: p, of: buttonLeft, count: 1}),
 			in.tab.s.send(input.CommandSetInterceptDrags, input.SetInterceptDragsParams{Enabled: false}))...)
 	}
 	in.pointAt(p)
-	err = in.await(ctx, "dragging", in.tab.s.send(input.CommandDispatchMouseEvent,
-		input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: p.X, Y: p.Y, Button: input.MouseButtonNone}),
-		in.mouseDown(input.DispatchMouseEventTypeMousePressed, p, 1))
+	err = in.await(ctx, "dragging", in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMouseMoved, at: p}),
+		in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMousePressed, at: p, of: buttonLeft, down: true, count: 1}))
 	if err != nil {
 		_ = release(ctx, p)
 	}
 	return release, err
-}
-
-func (in *Input) mouseDown(kind input.DispatchMouseEventType, p Point, buttons int64) *pending {
-	e := input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y, Button: input.MouseButtonLeft, Buttons: buttons, ClickCount: 1, Force: pressure(buttons)}
-	if kind == input.DispatchMouseEventTypeMouseMoved {
-		e.ClickCount = 0
-	}
-	return in.tab.s.send(input.CommandDispatchMouseEvent, e)
 }
 
 // Drag moves the pointer along a path while the button is down. The page sees each
@@ -93,7 +84,7 @@ func (in *Input) Drag(ctx context.Context, path ...Point) error {
 	}
 	for _, p := range path {
 		in.pointAt(p)
-		if err := in.await(ctx, "dragging", in.mouseDown(input.DispatchMouseEventTypeMouseMoved, p, 1)); err != nil {
+		if err := in.await(ctx, "dragging", in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMouseMoved, at: p, of: buttonLeft, down: true})); err != nil {
 			return err
 		}
 	}

@@ -116,7 +116,7 @@ func (in *Input) mayGo(ctx context.Context, fn string, arg map[string]any) error
 		return nil
 	}
 	for lost := 0; ; lost++ {
-		err := in.follow(ctx, fn, arg)
+		_, err := in.follow(ctx, fn, arg)
 		if !errors.Is(err, ErrFrameLost) || lost >= fewLost {
 			return err
 		}
@@ -133,42 +133,44 @@ type goesInto struct {
 	Point *Point `json:"point"` // in that
 }
 
-func (in *Input) follow(ctx context.Context, fn string, arg map[string]any) error {
+// follow gives the script of the frame where input goes in the end.
+func (in *Input) follow(ctx context.Context, fn string, arg map[string]any) (*PageScript, error) {
 	at := &in.tab.Script
 	for range maxWays {
 		r, err := at.Call(ctx, fn, arg)
 		if err == nil && r.Hop != nil && r.Hop.Closed {
 			if _, err = at.openRootsSoon(ctx); err != nil {
-				return err
+				return nil, err
 			}
 			arg = maps.Clone(arg)
 			arg["opened"] = true
 			r, err = at.Call(ctx, fn, arg)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var into goesInto
 		if err := json.Unmarshal(r.Value, &into); err != nil {
-			return fmt.Errorf("reading where input goes: %w", err)
+			return nil, fmt.Errorf("reading where input goes: %w", err)
 		}
 		if into.Frame == 0 {
-			return nil
+			return at, nil
 		}
 		next, err := at.child(ctx, into.Frame)
 		if into.Other && errors.Is(err, ErrFrameLost) {
-			return nil // a picture, for example
+			return at, nil // a picture, for example
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if _, err := next.enter(ctx); err != nil {
-			return err
+			return nil, err
 		}
-		at, arg = next, map[string]any{}
+		at, arg = next, maps.Clone(arg)
+		delete(arg, "opened") // nobody has opened those of this document
 		if into.Point != nil {
 			arg["point"] = *into.Point
 		}
 	}
-	return &ForeignFrame{in.tab.context.clean("something in too many frames")}
+	return nil, &ForeignFrame{in.tab.context.clean("something in too many frames")}
 }

@@ -31,14 +31,16 @@ type Input struct {
 	went      string               // what that document has said of the text
 	taken     chan *input.DragData // hears what the browser would drag
 	dragged   *input.DragData      // what is being dragged; of the task's goroutine
+	held      stillDown            // what stays down from one action to the next; of the task's goroutine
 }
 
 // Clicking says how a point is clicked.
 type Clicking struct {
-	Times int    // in quick succession; 0 is once
-	Right bool   // with the secondary button
-	Touch bool   // with a finger, once
-	Held  *Chord // modifiers that are held meanwhile; nil: none
+	Times  int    // in quick succession; 0 is once
+	Right  bool   // with the secondary button
+	Middle bool   // with the wheel's
+	Touch  bool   // with a finger, once
+	Held   *Chord // modifiers that are held meanwhile; nil: none
 }
 
 // Click presses and releases the primary button at a point.
@@ -56,32 +58,27 @@ func (in *Input) ClickAs(ctx context.Context, p Point, how Clicking) error {
 		return in.tap(ctx, p)
 	}
 	in.pointAt(p)
-	button, down, held := input.MouseButtonLeft, int64(1), how.Held.Mask()
-	if how.Right {
-		button, down = input.MouseButtonRight, 2
+	button := buttonLeft
+	switch {
+	case how.Right:
+		button = buttonRight
+	case how.Middle:
+		button = buttonMiddle
 	}
-	mouse := func(kind input.DispatchMouseEventType, button input.MouseButton, buttons, count int64) *pending {
-		e := input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y, Button: button, Buttons: buttons, ClickCount: count, Modifiers: held, Force: pressure(buttons)}
-		return in.tab.s.send(input.CommandDispatchMouseEvent, e)
+	mouse := func(kind input.DispatchMouseEventType, of mouseButton, down bool, count int64) *pending {
+		return in.mouse(mouseEvent{kind: kind, at: p, of: of, down: down, count: count, modifiers: how.Held.Mask()})
 	}
 	sent := in.keys(how.Held.downs())
-	sent = append(sent, mouse(input.DispatchMouseEventTypeMouseMoved, input.MouseButtonNone, 0, 0))
+	sent = append(sent, mouse(input.DispatchMouseEventTypeMouseMoved, noButton, false, 0))
 	for n := int64(1); n <= max(1, int64(how.Times)); n++ {
-		sent = append(sent, mouse(input.DispatchMouseEventTypeMousePressed, button, down, n), mouse(input.DispatchMouseEventTypeMouseReleased, button, 0, n))
+		sent = append(sent, mouse(input.DispatchMouseEventTypeMousePressed, button, true, n), mouse(input.DispatchMouseEventTypeMouseReleased, button, false, n))
 	}
 	return in.await(ctx, "clicking", append(sent, in.keys(how.Held.ups())...)...)
 }
 
-// pressure is that of a mouse: 0.5 while a button is pressed. Signature pads draw by it.
-func pressure(buttons int64) float64 {
-	if buttons == 0 {
-		return 0
-	}
-	return 0.5
-}
-
 func (in *Input) keys(events []input.DispatchKeyEventParams) (sent []*pending) {
 	for _, e := range events {
+		e.Modifiers |= in.held.mask
 		sent = append(sent, in.tab.s.send(input.CommandDispatchKeyEvent, e))
 	}
 	return sent
@@ -230,13 +227,16 @@ func (in *Input) KeysTaken(ctx context.Context, id int) (taken, known bool) {
 	}
 }
 
-// Move moves the pointer along a path; the last point is where it stays.
+// Move moves the pointer along a path; the last point is where it stays. What the primary
+// button holds is dragged along.
 func (in *Input) Move(ctx context.Context, path ...Point) error {
+	if in.held.release != nil {
+		return in.dragHeld(ctx, path)
+	}
 	sent := make([]*pending, 0, len(path))
 	for _, p := range path {
 		in.pointAt(p)
-		sent = append(sent, in.tab.s.send(input.CommandDispatchMouseEvent,
-			input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: p.X, Y: p.Y, Button: input.MouseButtonNone}))
+		sent = append(sent, in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMouseMoved, at: p}))
 	}
 	return in.await(ctx, "moving the pointer", sent...)
 }
@@ -246,7 +246,7 @@ func (in *Input) Press(ctx context.Context, c *Chord) error {
 	if err := in.KeysMayGo(ctx); err != nil {
 		return err
 	}
-	return in.await(ctx, "pressing a key", in.keys(c.events())...)
+	return in.await(ctx, "pressing a key", in.keys(c.with(in.held.mask).events())...)
 }
 
 // await waits for input events that were sent. An event may close the tab or
@@ -298,9 +298,7 @@ func (in *Input) PressAndHold(ctx context.Context, p Point, hold time.Duration) 
 	if err := in.Move(ctx, p); err != nil {
 		return err
 	}
-	left := input.MouseButtonLeft
-	if err := in.await(ctx, "clicking", in.tab.s.send(input.CommandDispatchMouseEvent,
-		input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: p.X, Y: p.Y, Button: left, Buttons: 1, ClickCount: 1, Force: pressure(1)})); err != nil {
+	if err := in.await(ctx, "clicking", in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMousePressed, at: p, of: buttonLeft, down: true, count: 1})); err != nil {
 		return err
 	}
 	select {
@@ -309,8 +307,7 @@ func (in *Input) PressAndHold(ctx context.Context, p Point, hold time.Duration) 
 	}
 	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	return in.await(rctx, "clicking", in.tab.s.send(input.CommandDispatchMouseEvent,
-		input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseReleased, X: p.X, Y: p.Y, Button: left, ClickCount: 1}))
+	return in.await(rctx, "clicking", in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMouseReleased, at: p, of: buttonLeft, count: 1}))
 }
 
 // Pointer is where the pointer is.

@@ -13,7 +13,8 @@ import (
 // Chord is a key with the modifiers that are held while it is pressed.
 type Chord struct {
 	modifiers []*kb.Key
-	mask      int64
+	mask      int64 // of all modifiers, those in before too
+	before    int64 // of modifiers that are held before and after it
 	key       *kb.Key
 }
 
@@ -103,9 +104,6 @@ func (c *Chord) Opens() bool {
 func opensTabs(mask int64) bool {
 	return mask&int64(kb.ModifierCtrl|kb.ModifierMeta|kb.ModifierShift) != 0
 }
-
-// OpensTabs reports whether a click so may open a tab that the page has not asked for.
-func (how Clicking) OpensTabs() bool { return opensTabs(how.Held.Mask()) }
 
 // chordNames splits at the pluses that are not a key themselves.
 func chordNames(s string) []string {
@@ -227,7 +225,7 @@ func (c *Chord) downs() (out []input.DispatchKeyEventParams) {
 	if c == nil {
 		return nil
 	}
-	var held int64
+	held := c.before
 	for _, m := range c.modifiers {
 		held |= modifierMask[m.Key]
 		out = append(out, event(rawDown, m, held))
@@ -250,16 +248,36 @@ func (c *Chord) ups() (out []input.DispatchKeyEventParams) {
 	return out
 }
 
+// with is the chord where modifiers are held already, which it then does not press.
+func (c *Chord) with(mask int64) *Chord {
+	if mask == 0 {
+		return c
+	}
+	all := &Chord{key: c.key, mask: c.mask | mask, before: mask}
+	for _, m := range c.modifiers {
+		if mask&modifierMask[m.Key] == 0 {
+			all.modifiers = append(all.modifiers, m)
+		}
+	}
+	return all
+}
+
 // events is the whole chord: modifiers down, the key down and up, modifiers up.
 func (c *Chord) events() []input.DispatchKeyEventParams {
-	var held int64
+	down, up := c.keyEvents()
+	return append(append(c.downs(), down, up), c.ups()...)
+}
+
+// keyEvents are those of the key itself.
+func (c *Chord) keyEvents() (down, up input.DispatchKeyEventParams) {
+	held := c.before
 	for _, m := range c.modifiers {
 		held |= modifierMask[m.Key]
 	}
 	k := c.key
 	if held&int64(kb.ModifierShift) != 0 {
 		k = shifted(k)
-	} else if len(c.modifiers) > 0 {
+	} else if held != 0 {
 		k = unshifted(k)
 	} else if k.Shift && k.Print {
 		held |= int64(kb.ModifierShift) // "A" is typed with Shift
@@ -269,8 +287,7 @@ func (c *Chord) events() []input.DispatchKeyEventParams {
 	if k.Text == "" || c.mask&^int64(kb.ModifierShift) != 0 {
 		kind = rawDown
 	}
-	out := append(c.downs(), event(kind, k, held|ownMask(k)), event(keyUp, k, held))
-	return append(out, c.ups()...)
+	return event(kind, k, held|ownMask(k)), event(keyUp, k, held&^ownMask(k))
 }
 
 // ownMask is the bit of a key that is a modifier itself.

@@ -34,6 +34,15 @@ T.dragged = (a) => {
 let lifted = null; // the last dragstart event
 let unlift = () => {};
 
+// watchLift keeps whether the browser drags something of a window from now on.
+const watchLift = (view) => {
+  unlift();
+  lifted = null;
+  const on = (e) => { if (e.isTrusted) lifted = e; };
+  dom.listen(view, 'dragstart', on, true);
+  unlift = () => { dom.unlisten(view, 'dragstart', on, true); unlift = () => {}; };
+};
+
 // heldBy is what is taken of a control: the thumb of a slider whose own is hidden in it.
 const heldBy = (el) => (is(el, 'input') && hiddenAway(el) && !(intoView(el), reach(el).p) ? standsFor(el, el) : el);
 
@@ -44,11 +53,7 @@ T.lift = (a) => {
   return withAimed(a, async (el, why) => {
     const r = await look(heldBy(el), why);
     if (!r?.v || r.v.covered || r.v.aside) return r;
-    unlift();
-    lifted = null;
-    const view = viewOf(el), on = (e) => { if (e.isTrusted) lifted = e; };
-    dom.listen(view, 'dragstart', on, true);
-    unlift = () => { dom.unlisten(view, 'dragstart', on, true); unlift = () => {}; };
+    watchLift(viewOf(el));
     return r;
   });
 };

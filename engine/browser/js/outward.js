@@ -83,10 +83,12 @@ T.keysGo = () => {
   return intoNone;
 };
 
-// T.pointerGoes({point}): the same for the pointer, with the point in the frame.
-T.pointerGoes = ({ point }) => {
+// T.pointerGoes({point, lift}): the same for the pointer, with the point in the frame. With
+// lift, whether the browser drags what is there is kept, for T.lifted.
+T.pointerGoes = ({ point, lift }) => {
   for (let doc = document, { x, y } = point; ;) {
     const el = hit(doc, x, y);
+    if (lift) watchLift(viewOf(el || doc));
     if (!el) return intoNone;
     if (!holdsFrame(el)) return mayHaveRoot(el) ? { x: { closed: true } } : intoNone;
     ({ x, y } = mapped(contentOf(el).inverse(), x, y));
