@@ -12,7 +12,7 @@ var _ = define(Action[lang.Selector]{
 	Value:   lang.SelectorShape,
 	Example: `{"focus":"#q"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {
-		_, err := r.page.focus(ctx, func() error { return r.page.ask(ctx, s, "focus", v, map[string]any{}, nil) })
+		err := r.page.focusTold(ctx, v, func() error { return r.page.ask(ctx, s, "focus", v, map[string]any{}, nil) })
 		r.page.input = sentAct
 		return nil, err
 	},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
 // coverTime is how long something may lie over an element before the click goes
@@ -91,4 +92,13 @@ func (pc *pageCalls) focus(ctx context.Context, give func() error) (bool, error)
 			return false, nil
 		}
 	}
+}
+
+// focusTold is focus for keys that nobody follows: it warns where they may go elsewhere.
+func (pc *pageCalls) focusTold(ctx context.Context, into lang.Selector, give func() error) error {
+	focused, err := pc.focus(ctx, give)
+	if err == nil && !focused {
+		pc.run.warn("%q is in a frame that does not keep the focus: the keys may go elsewhere", into.String())
+	}
+	return err
 }

@@ -33,7 +33,7 @@ var _ = define(Action[lang.Pair[*lang.Selector, lang.Text]]{
 			html = &full
 		}
 		if v.A != nil {
-			_, err = r.page.focus(ctx, func() error { return r.page.ask(ctx, s, "focus", *v.A, map[string]any{}, nil) })
+			err = r.page.focusTold(ctx, *v.A, func() error { return r.page.ask(ctx, s, "focus", *v.A, map[string]any{}, nil) })
 		} else {
 			err = r.warnUnfocused(ctx, s)
 		}

@@ -45,7 +45,7 @@ var _ = define(Action[lang.Pair[*lang.Selector, lang.Text]]{
 		switch {
 		case v.A != nil:
 			r.typings++
-			_, err = r.page.focus(ctx, func() error {
+			err = r.page.focusTold(ctx, *v.A, func() error {
 				return r.page.ask(ctx, s, "focus", *v.A, map[string]any{"key": chord.Writes(), "id": r.typings}, &f)
 			})
 		case r.page.input == sentAct || r.page.script:

@@ -35,13 +35,15 @@ T.outward = async (f, a) => {
 
 // T.keysInto(frame, {ms}): waits until the browser sends keys into the frame. It learns
 // from the frame's process that the frame has the focus, and then tells the process of
-// this document. Where another frame of this process has the focus, it tells nobody: then the
-// frame's element gets it here.
+// this document. It does not learn it where another frame of this process has the focus:
+// that is taken from it, and what is in the frame is to ask for the focus again.
 T.keysInto = async (f, { ms }) => {
   const begun = now();
-  for (let given = false; activeIn(f) !== f && attached(f) && now() < begun + ms;) {
-    if (!given && now() > begun + ms / 4 && isFrame(activeIn(f) ?? f)) { given = true; dom.focus(f, { preventScroll: true }); }
-    await new Promise((r) => later(r, 2));
+  for (; activeIn(f) !== f && attached(f) && now() < begun + ms; await new Promise((r) => later(r, 2))) {
+    const v = focusedView(viewOf(f));
+    if (now() < begun + ms / 4 || !v || v === viewOf(f) || !v.frameElement) continue;
+    dom.blur(v.frameElement);
+    break;
   }
   return JSON.stringify({ v: activeIn(f) === f });
 };

@@ -29,6 +29,7 @@ Object.assign(dom, {
   clientWidth: get('Element', 'clientWidth'),
   clientHeight: get('Element', 'clientHeight'),
   focus: own('HTMLElement', 'focus'),
+  blur: own('HTMLElement', 'blur'),
   focusInDrawing: own('SVGElement', 'focus'),
   clickByScript: own('HTMLElement', 'click'),
   setInputValue: set('HTMLInputElement', 'value'),

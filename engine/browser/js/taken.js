@@ -85,8 +85,12 @@ const attend = (el, a, others = 0) => {
 const focusedView = (v) => {
   try {
     while (v.parent !== v && v.frameElement) v = v.parent;
-    for (let a = dom.active(v.document); a && is(a, 'iframe', 'frame'); a = dom.active(v.document)) v = frameDocument(a).defaultView;
-    return v;
+    for (;;) {
+      let a = dom.active(v.document);
+      for (let root = a && rootIn(a); root && dom.activeInShadow(root); root = rootIn(a)) a = dom.activeInShadow(root);
+      if (!a || !is(a, 'iframe', 'frame')) return v;
+      v = frameDocument(a).defaultView;
+    }
   } catch { return null; }
 };
 
