@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -77,7 +76,7 @@ func (l *loopState) turned(ctx context.Context, s *Step, before pageMark) (bool,
 			return true, r.page.loaded(ctx)
 		case now.Content != before.Content:
 			// What shows that something is on its way is no page yet.
-			if err := r.idle(ctx); err != nil {
+			if _, err := r.idle(ctx); err != nil { // late: what has come is what there is
 				return false, err
 			}
 			now, err := l.mark(ctx, s, nil, 0)
@@ -129,17 +128,6 @@ func (pc *pageCalls) loaded(ctx context.Context) error {
 		return err
 	}
 	_, err = tab.Script.Call(ctx, "load", map[string]any{"ms": max(0, Millis(time.Until(pc.run.deadline)))})
-	return err
-}
-
-// idle waits for an idle network, as long as the step has time.
-func (r *Run) idle(ctx context.Context) error {
-	sctx, cancel := r.page.strict(ctx)
-	defer cancel()
-	err := r.tabs.Network.WaitIdle(sctx)
-	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		return nil // what has come is what there is
-	}
 	return err
 }
 

@@ -11,10 +11,12 @@ import (
 
 var _ = define(Action[lang.Text]{
 	Name: "open", Group: "Navigation",
-	Doc: "Opens an address in the current tab and waits for its `load` event. If only sub-resources are missing when the action's time is over, it succeeds with a warning. " +
+	Doc: "Opens an address in the current tab and waits for its `load` event, or for what `waitUntil` says. If the page is there and only that is missing when the action's time is over, it succeeds with a warning: sub-resources do not come, the document never ends, or its requests do not. " +
 		"A status such as 404 is not a failure. An address that cannot be reached is a failure with the browser's `net::` name, and so is a page or download that breaks off. " +
 		"A response without a document (status 204, 205 or 304) is also a failure; the tab stays where it was. If the address is a download, the tab stays where it was, too, but the action succeeds: a warning says so, and `downloads` has the file.",
 	Value:   urlShape,
+	Opts:    []Opt{waitUntil},
+	Check:   watchesIdle[lang.Text],
 	Example: `{"open":"http://demo.troupe.test/"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Text) (Result, error) {
 		address, err := r.navigation.address(v)
@@ -33,7 +35,8 @@ var _ = define(Action[lang.Text]{
 	Name: "openNewTab", Group: "Navigation",
 	Doc:     "Opens an address in a new tab, which becomes the current one, and waits like `open`. It closes the other tabs unless `closeOthers` is false.",
 	Value:   urlShape,
-	Opts:    []Opt{opt("closeOthers", lang.BoolShape, "Whether to close the other tabs. Default: true.")},
+	Opts:    []Opt{opt("closeOthers", lang.BoolShape, "Whether to close the other tabs. Default: true."), waitUntil},
+	Check:   watchesIdle[lang.Text],
 	Example: `{"openNewTab":"http://demo.troupe.test/login","options":{"closeOthers":false}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Text) (Result, error) {
 		address, err := r.navigation.address(v)
@@ -50,6 +53,17 @@ var _ = define(Action[lang.Text]{
 		return nil, r.navigation.open(ctx, s, t, address)
 	},
 })
+
+// waitUntil is what an action that goes to a document waits for.
+var waitUntil = opt("waitUntil", lang.EnumShape("what to wait for", "dom", "load", "networkidle"),
+	"`dom`: until the document has arrived as a whole (`DOMContentLoaded`), whatever its pictures and frames do. `load`: for its load event. `networkidle`: for its load event, and until no request has been in progress for 500 ms, as in `waitForEvent`. Default: `load`.")
+
+// watchesIdle has the requests of a task counted whose step waits for an idle network.
+func watchesIdle[V any](d *decoder, _ *lang.Node, s *Step, _ V) {
+	if own(s, waitUntil.Name, "") == "networkidle" {
+		d.network = true
+	}
+}
 
 var _ = define(Action[lang.Pair[int, int]]{
 	Name: "setViewportSize", Group: "Navigation",

@@ -44,7 +44,7 @@ func (nv *navigation) open(ctx context.Context, s *Step, t *browser.Tab, address
 	default:
 		return err
 	}
-	if nv.unaided() {
+	if nv.unaided(s) {
 		lctx, cancel := context.WithTimeout(sctx, time.Until(r.deadline)/2) // the rest is for asking the page
 		defer cancel()
 		if t.Navigation.Loaded(lctx) {
@@ -56,23 +56,28 @@ func (nv *navigation) open(ctx context.Context, s *Step, t *browser.Tab, address
 
 // unaided reports whether the next step can do without the page script, and nobody
 // wants what only the page knows, such as its status.
-func (nv *navigation) unaided() bool {
+func (nv *navigation) unaided(s *Step) bool {
 	r := nv.run
-	if r.traced() || len(r.rest) == 0 {
+	if r.traced() || len(r.rest) == 0 || own(s, waitUntil.Name, "load") != "load" {
 		return false
 	}
 	next := &r.rest[0]
 	return next.def.unaided && next.Options.Frame == nil && r.page.frame == nil
 }
 
-// awaitLoad waits for the load event of the current document. The reads that
-// follow go along.
+// awaitLoad waits for the load event of the current document, or for what the step says.
+// The reads that follow go along, unless they have to wait for the network.
 func (nv *navigation) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address string) error {
 	r := nv.run
 	arg := map[string]any{"ms": max(0, Millis(time.Until(r.deadline)))}
 	r.page.addSettle(arg)
 	arg["stop"] = true
-	ops := append([]operation{{"load", arg}}, r.batches.following(s)...)
+	wanted := own(s, waitUntil.Name, "load")
+	arg["dom"] = wanted == "dom"
+	ops := []operation{{"load", arg}}
+	if wanted != "networkidle" {
+		ops = append(ops, r.batches.following(s)...)
+	}
 	whole, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watched := make(chan struct{})
@@ -103,23 +108,63 @@ func (nv *navigation) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, ad
 		t.Navigation.Stop()
 		return Problemf(CodeTimeout, "The page %s was still arriving after %dms", address, Millis(r.limit))
 	}
-	var loaded struct {
-		State  string `json:"state"`
-		Status int    `json:"status"`
+	at, err := readArrival(&reply.Reply)
+	if err != nil {
+		return err
 	}
-	if err := json.Unmarshal(reply.Value, &loaded); err != nil {
-		return fmt.Errorf("reading how the page loaded: %w", err)
-	}
-	if loaded.State != "load" {
+	if at.State != arrived {
 		if nav := t.Navigation.Failure(ctx); nav != nil {
 			return unreachable(address, nav)
 		}
+		nv.warnMissing(at, wanted)
+	}
+	if at.Status >= 400 {
+		r.tabs.Journal.Note("status %d", at.Status)
+	}
+	if wanted != "networkidle" || at.State != arrived {
+		return nil
+	}
+	late, err := r.idle(ctx)
+	if late != nil {
+		r.warn("%s", late.Text)
+	}
+	return err
+}
+
+// warnMissing says what a page lacks that is there, and can be used, but has not arrived as
+// it was to.
+func (nv *navigation) warnMissing(at arrival, wanted string) {
+	r := nv.run
+	switch {
+	case at.State == arriving:
+		r.warn("after %dms the document was still arriving: the list goes on with what is there", Millis(r.limit))
+	case wanted == "dom":
+		r.warn("after %dms the page's DOMContentLoaded event was still missing: one of its scripts did not arrive, or still runs", Millis(r.limit))
+	default:
 		r.warn("after %dms the page's load event was still missing: some of its resources did not arrive", Millis(r.limit))
 	}
-	if loaded.Status >= 400 {
-		r.tabs.Journal.Note("status %d", loaded.Status)
+}
+
+// arrival is how far a page has arrived, as the page script tells it.
+type arrival struct {
+	State  string `json:"state"`
+	Status int    `json:"status"`
+}
+
+// States of an arrival. A document without anything in it yet has none.
+const (
+	arrived  = "load"
+	arriving = "document" // and something of it is there
+)
+
+func readArrival(reply *browser.Reply) (at arrival, err error) {
+	if reply.Code != "" {
+		return at, nil
 	}
-	return nil
+	if err := json.Unmarshal(reply.Value, &at); err != nil {
+		return at, fmt.Errorf("reading how the page loaded: %w", err)
+	}
+	return at, nil
 }
 
 // unreachable says why an address could not be reached.

@@ -12,7 +12,8 @@ var _ = define(Action[struct{}]{
 	Name: "reload", Group: "Tabs and history",
 	Doc:     "Loads the current page anew and waits like `open`. A page that is the answer to a form is asked for with the form's data again.",
 	Value:   lang.TrueShape,
-	Opts:    []Opt{opt("ignoreCache", lang.BoolShape, "Whether to fetch everything anew that the browser has in its cache. Default: false.")},
+	Opts:    []Opt{opt("ignoreCache", lang.BoolShape, "Whether to fetch everything anew that the browser has in its cache. Default: false."), waitUntil},
+	Check:   watchesIdle[struct{}],
 	Example: `{"reload":true}`,
 	Run: func(ctx context.Context, r *Run, s *Step, _ struct{}) (Result, error) {
 		t, err := r.navigation.settledTab(ctx, s)

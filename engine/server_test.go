@@ -89,6 +89,18 @@ func (s script) server(t *testing.T) (base, other string) {
 			}
 			fmt.Fprint(w, "<p id=p>Some text</p>")
 			return
+		case r.URL.Path == "/endless": // a document that never ends; with bare nothing of it is there
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<!doctype html><title>Live</title>"+strings.Repeat("<!-- -->", 500))
+			if !q.Has("bare") {
+				fmt.Fprint(w, `<h1>Live</h1><ul><li>one</ul><button onclick="h.textContent = 'clicked'">b</button><p id=h>h</p>`)
+			}
+			w.(http.Flusher).Flush()
+			select {
+			case <-r.Context().Done():
+			case <-stop:
+			}
+			return
 		case r.URL.Path == "/binary": // no text in any encoding
 			w.Header().Set("Content-Type", "application/octet-stream")
 			w.Write([]byte{'A', 0xff, 0xfe, 0x00, 'B'})

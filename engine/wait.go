@@ -65,21 +65,35 @@ var _ = define(Action[string]{
 		if err != nil {
 			return nil, err
 		}
-		if reply.Code != "" || strings.Contains(string(reply.Value), `"resources"`) {
+		at, err := readArrival(reply)
+		if err != nil {
+			return nil, err
+		}
+		if reply.Code != "" || at.State != arrived {
 			return nil, Problemf(CodeTimeout, "The load event did not come within %dms: the page still waits for resources", Millis(r.limit))
 		}
 		if v == "load" {
 			return nil, nil
 		}
-		sctx, cancel := r.page.strict(ctx)
-		defer cancel()
-		err = r.tabs.Network.WaitIdle(sctx)
-		if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-			return nil, Problemf(CodeTimeout, "The network was not idle for 500ms within %dms: %s", Millis(r.limit), r.underWay(r.tabs.Network.Active()))
+		late, err := r.idle(ctx)
+		if late != nil {
+			return nil, late
 		}
 		return nil, err
 	},
 })
+
+// idle waits for an idle network, as long as the step has time. If it has not become idle
+// by then, late says what was still under way.
+func (r *Run) idle(ctx context.Context) (late *Problem, err error) {
+	sctx, cancel := r.page.strict(ctx)
+	defer cancel()
+	err = r.tabs.Network.WaitIdle(sctx)
+	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return Problemf(CodeTimeout, "The network was not idle for 500ms within %dms: %s", Millis(r.limit), r.underWay(r.tabs.Network.Active())), nil
+	}
+	return nil, err
+}
 
 // underWay names requests that keep a page from being idle.
 func (r *Run) underWay(urls []string) string {
