@@ -123,7 +123,25 @@ func TestLargeRequestsAreSeen(t *testing.T) {
 		if !strings.Contains(string(collected), "/sum") {
 			t.Errorf("%s is not collected: %s", way, collected)
 		}
+		if n, e := archived(t, k.files[o.HARFile], "/sum"); n != 1 || e.Response.Status != 200 || e.Request.BodySize == 0 || !strings.Contains(e.Response.Content.Text, "id=got") {
+			t.Errorf("%s is %d times in the HAR: %+v", way, n, e)
+		}
 	}
+}
+
+// archived is how often an address is in a HAR, and its last entry.
+func archived(t *testing.T, file []byte, of string) (n int, last harEntry) {
+	t.Helper()
+	var h har
+	if err := json.Unmarshal(file, &h); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range h.Log.Entries {
+		if strings.HasSuffix(e.Request.URL, of) {
+			n, last = n+1, e
+		}
+	}
+	return n, last
 }
 
 // TestRequestsThatCannotBeRead: a request that says more than can be read is answered at once:

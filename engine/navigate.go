@@ -11,7 +11,7 @@ import (
 
 var _ = define(Action[lang.Text]{
 	Name: "open", Group: "Navigation",
-	Doc: "Opens an address in the current tab and waits for its `load` event, or for what `waitUntil` says. If the page is there and only that is missing when the action's time is over, it succeeds with a warning: sub-resources do not come, the document never ends, or its requests do not. " +
+	Doc: "Opens an address in the current tab and waits for its `load` event, or for what `waitUntil` says. If that is missing when the action's time is over, and something of the page is there, the action succeeds with a warning. So it does for a document that never ends. " +
 		"A status such as 404 is not a failure. An address that cannot be reached is a failure with the browser's `net::` name, and so is a page or download that breaks off. " +
 		"A response without a document (status 204, 205 or 304) is also a failure; the tab stays where it was. If the address is a download, the tab stays where it was, too, but the action succeeds: a warning says so, and `downloads` has the file.",
 	Value:   urlShape,
@@ -56,7 +56,7 @@ var _ = define(Action[lang.Text]{
 
 // waitUntil is what an action that goes to a document waits for.
 var waitUntil = opt("waitUntil", lang.EnumShape("what to wait for", "dom", "load", "networkidle"),
-	"`dom`: until the document has arrived as a whole (`DOMContentLoaded`), whatever its pictures and frames do. `load`: for its load event. `networkidle`: for its load event, and until no request has been in progress for 500 ms, as in `waitForEvent`. Default: `load`.")
+	"`dom`: until the document itself is there (`DOMContentLoaded`). `load`: for its load event. `networkidle`: for its load event, and then as `waitForEvent` does. Default: `load`.")
 
 // watchesIdle has the requests of a task counted whose step waits for an idle network.
 func watchesIdle[V any](d *decoder, _ *lang.Node, s *Step, _ V) {

@@ -108,7 +108,7 @@ func (r *Run) clip(ctx context.Context, s *Step, v lang.Selector) (*browser.Box,
 	if err != nil || r.page.at.IsMain() {
 		return seen.Box, err
 	}
-	var by browser.Point // how far the page is scrolled
+	var by browser.Point // how far what is seen is from the page's edges
 	t, err := r.tabs.Tab(ctx)
 	if err != nil {
 		return nil, err

@@ -149,7 +149,7 @@ func (a *Archive) begins(t *Tab, s *session, e *network.EventRequestWillBeSent) 
 		sent = append(sent, part.Bytes...)
 		q.SentCut = q.SentCut || len(part.Bytes) >= cutBytes
 	}
-	q.SentCut = q.SentCut || len(sent) >= maxBytes/4*3
+	q.SentCut = q.SentCut || len(sent) >= maxBytes/4*3 || len(sent) == 0 && e.Request.HasPostData // the browser does not read files for us
 	q.SentSize, q.foreign = len(sent), !t.context.Sites.AllowFrame(e.DocumentURL)
 	if a.bodies && !q.foreign && a.takes(len(sent)) {
 		q.Sent = a.clean(string(sent))
@@ -260,10 +260,10 @@ func (a *Archive) ask(q *Exchange) {
 		q.Missing = "the bodies are larger together than their limit"
 		return
 	}
-	p := q.key.tab.bodies.ask(q.from, q.key.id, q.by)
+	read := q.key.tab.bodies.ask(q.from, q.key.id, q.by)
 	size := q.Size
 	a.reading.Go(func() {
-		body, err := answerBody(p)
+		body, err := read()
 		text := a.clean(string(body))
 		a.mu.Lock()
 		defer a.mu.Unlock()

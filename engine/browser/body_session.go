@@ -17,6 +17,32 @@ type bodySession struct {
 	mu      sync.Mutex
 	asked   bool     // for the session
 	session *session // nil until it has begun
+	given   map[network.RequestID][]byte
+	order   []network.RequestID // of those, the oldest first
+}
+
+// maxGiven bounds the answers that are remembered for having been given by the rules of the
+// task. Their bodies are those of the rules: they take no memory of their own.
+const maxGiven = 2000
+
+// gives takes in what the rules answer to a request. The browser does not keep all of these
+// bodies, so that whoever wants one gets it from here.
+func (bs *bodySession) gives(id network.RequestID, body []byte) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	if !bs.asked || id == "" {
+		return // nobody reads bodies
+	}
+	if bs.given == nil {
+		bs.given = map[network.RequestID][]byte{}
+	}
+	if _, again := bs.given[id]; !again {
+		if bs.order = append(bs.order, id); len(bs.order) > maxGiven {
+			delete(bs.given, bs.order[0])
+			bs.order = bs.order[1:]
+		}
+	}
+	bs.given[id] = body
 }
 
 // open begins the session, or returns nil where it was begun before.
@@ -55,20 +81,25 @@ func (bs *bodySession) close() {
 	if bs.session != nil {
 		bs.leave(bs.session)
 	}
-	bs.session, bs.asked = nil, false
+	bs.session, bs.asked, bs.given, bs.order = nil, false, nil, nil
 }
 
 func (bs *bodySession) leave(s *session) {
 	bs.tab.context.b.root.send(target.CommandDetachFromTarget, target.DetachFromTargetParams{SessionID: s.id})
 }
 
-// ask asks for the body of an answer where it is: from the process that has reported
-// it, or, of a worker's answer in the tab's own document, the second session.
-func (bs *bodySession) ask(s *session, id network.RequestID, worker bool) *pending {
+// ask asks for the body of an answer where it is: from the rules that have given it, from
+// the process that has reported it, or, of a worker's answer in the tab's own document, the
+// second session. What it returns waits for it.
+func (bs *bodySession) ask(s *session, id network.RequestID, worker bool) func() ([]byte, error) {
 	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	if body, ok := bs.given[id]; ok {
+		return func() ([]byte, error) { return body, nil }
+	}
 	if worker && bs.session != nil && s == bs.tab.s {
 		s = bs.session
 	}
-	bs.mu.Unlock()
-	return s.send(network.CommandGetResponseBody, network.GetResponseBodyParams{RequestID: id})
+	p := s.send(network.CommandGetResponseBody, network.GetResponseBodyParams{RequestID: id})
+	return func() ([]byte, error) { return answerBody(p) }
 }

@@ -262,11 +262,37 @@ func (t *Tab) byURL(ctx context.Context, at *PageScript, number int, part Part, 
 			are = append(are, t.context.clean(f.url).Short(200).String())
 		}
 	}
+	if err := at.rouse(ctx, part.URL); err != nil {
+		return nil, "", err
+	}
 	why = fmt.Sprintf("Iframe not found: no frame's address matches %q", part.As)
 	if len(are) == 0 {
 		return nil, why + ", for there are no frames", nil
 	}
 	return nil, why + "; there are " + strings.Join(are, ", "), nil
+}
+
+// rouse brings the lazy frame with an address into view, if there is one that rests: its
+// document comes then. Until it does, the frame has no address that the browser knows.
+func (ps *PageScript) rouse(ctx context.Context, matches func(string) bool) error {
+	r, err := ps.Call(ctx, "lazyOnes", map[string]any{})
+	if err != nil || r.Value == nil {
+		return err
+	}
+	var resting []struct {
+		Frame int    `json:"frame"`
+		URL   string `json:"url"`
+	}
+	if err := json.Unmarshal(r.Value, &resting); err != nil {
+		return fmt.Errorf("reading which frames rest: %w", err)
+	}
+	for _, f := range resting {
+		if matches(f.URL) {
+			_, err := ps.Call(ctx, "rouse", map[string]any{"frame": f.Frame})
+			return err
+		}
+	}
+	return nil
 }
 
 // readTime is how long a frame of another origin may take to be read.

@@ -142,7 +142,8 @@ func (r *RequestRules) enabled(patterns []*fetch.RequestPattern) fetch.EnablePar
 
 // decide answers a held request by the rules, unless they leave it to itself. The site is
 // that of the page; main says that the page itself is requested.
-func (r *RequestRules) decide(s *session, e *fetch.EventRequestPaused, page string, main bool) {
+// The tab is nil for workers.
+func (r *RequestRules) decide(t *Tab, s *session, e *fetch.EventRequestPaused, page string, main bool) {
 	address := e.Request.URL
 	if r.blocks(e, page, main) {
 		s.send(fetch.CommandFailRequest, fetch.FailRequestParams{RequestID: e.RequestID, ErrorReason: network.ErrorReasonBlockedByClient})
@@ -150,7 +151,11 @@ func (r *RequestRules) decide(s *session, e *fetch.EventRequestPaused, page stri
 	}
 	for i := range r.Mocks {
 		if r.Mocks[i].Match(address) {
-			s.send(fetch.CommandFulfillRequest, r.Mocks[i].answer(e))
+			answer := r.Mocks[i].answer(e)
+			if t != nil {
+				t.bodies.gives(network.RequestID(e.NetworkID), answer.Body)
+			}
+			s.send(fetch.CommandFulfillRequest, answer)
 			return
 		}
 	}

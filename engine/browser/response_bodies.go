@@ -138,9 +138,9 @@ func (r *responses) take(k requestKey, q request, err error) {
 	for _, w := range q.wanted {
 		w.arrives()
 	}
-	p := k.tab.bodies.ask(q.from, k.id, q.worker)
+	read := k.tab.bodies.ask(q.from, k.id, q.worker)
 	go func() {
-		body, missing := answerBody(p)
+		body, missing := read()
 		if !r.holds(len(body) - q.size) {
 			body, missing = nil, ErrTooMuch
 		}
@@ -172,7 +172,7 @@ func (r *responses) takeUnread(k requestKey, q request) {
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for {
-		if body, err := answerBody(k.tab.bodies.ask(q.from, k.id, q.worker)); err == nil {
+		if body, err := k.tab.bodies.ask(q.from, k.id, q.worker)(); err == nil {
 			if !r.holds(len(body)) {
 				body, err = nil, ErrTooMuch
 			}

@@ -135,7 +135,7 @@ func (t *Tab) letGo(s *session, e *fetch.EventRequestPaused) {
 		if main {
 			t.Navigation.heads(e.Request.URL)
 		}
-		t.context.unread.decide(r, s, e, t.Navigation.siteFor(e.Request), main)
+		t.context.unread.decide(r, t, s, e, t.Navigation.siteFor(e.Request), main)
 		return
 	}
 	s.send(fetch.CommandContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID})

@@ -89,12 +89,12 @@ func (u *unreadRequests) login(s *session, params jsonv2.Value) {
 }
 
 // decide answers a held request by rules, as far as what can be read of it is enough.
-func (u *unreadRequests) decide(r *RequestRules, s *session, e *fetch.EventRequestPaused, page string, main bool) {
+func (u *unreadRequests) decide(r *RequestRules, t *Tab, s *session, e *fetch.EventRequestPaused, page string, main bool) {
 	if !r.blocks(e, page, main) && r.unclear(e) {
 		u.answer(s, e.RequestID, u.context.clean(e.Request.Method+" "+e.Request.URL).Short(100).String())
 		return
 	}
-	r.decide(s, e, page, main)
+	r.decide(t, s, e, page, main)
 }
 
 // unclear reports whether the rules may be about what was cut off of a request.

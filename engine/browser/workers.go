@@ -47,7 +47,7 @@ func (c *Context) joins(e *target.EventAttachedToTarget, page func() string) boo
 // workerPaused answers a request of a worker that was held.
 func (c *Context) workerPaused(s *session, page func() string, e *fetch.EventRequestPaused) {
 	if r := c.requestRules(); r != nil && e.Request != nil {
-		c.unread.decide(r, s, e, page(), false)
+		c.unread.decide(r, nil, s, e, page(), false)
 		return
 	}
 	s.send(fetch.CommandContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID})

@@ -237,9 +237,22 @@ const unreachable = (el) => {
     const s = styleOf(n);
     if (s.overflowY !== 'visible' || s.overflowX !== 'visible') return false; // it may scroll to it, and backwards too
   }
-  if (higher || !page) return true;
-  const s = styleOf(page);
-  return s.direction !== 'rtl' && !s.writingMode.endsWith('-rl');
+  return higher || !page || before && originOf(dom.doc(el)).x === 0;
+};
+// runs is how the text of a page runs, and so where it grows: the browser takes that from the
+// body, also where the styles of the root element say something else.
+const runs = (doc) => {
+  const root = dom.rootElement(doc), inner = isHTML(root) ? one(doc, 'body') : null, confined = (s) => s.contain !== 'none' || s.containerType !== 'normal' || s.contentVisibility !== 'visible';
+  let s = styleOf(root);
+  if (inner) { const b = styleOf(inner); if (b.display !== 'none' && !confined(s) && !confined(b)) s = b; }
+  const mode = s.writingMode, upright = mode !== 'horizontal-tb', back = s.direction === 'rtl';
+  return { upright, leftward: upright ? mode.endsWith('-rl') : back, upward: upright && back !== (mode === 'sideways-lr') };
+};
+// originOf is how far the place that a page begins with is from its left and upper edge: one
+// that runs from right to left overflows to the left.
+const originOf = (doc) => {
+  const e = dom.scroller(doc) || dom.rootElement(doc), r = runs(doc);
+  return { x: r.leftward ? dom.scrollWidth(e) - dom.clientWidth(e) : 0, y: r.upward ? dom.scrollHeight(e) - dom.clientHeight(e) : 0 };
 };
 // boxOf is what is scrolled to for an element: one with display: contents has no box of its
 // own, but what is in it or around it has.

@@ -61,9 +61,10 @@ const arrived = async (a) => {
   return !gone();
 };
 
-// T.exists({t, in, ms}): whether there is a match now.
+// T.exists({t, in, ms}): whether there is a match now. Frames that rest are waited for.
 T.exists = async (a) => {
   if (!(await arrived(a))) return { n: true };
+  await awake(a);
   try { return { v: !!once(() => search(a.t, a.in, {}, true))?.some(isElement) }; } catch (e) {
     if (e instanceof Fault && e.reply.c === 'element_gone') return { v: false };
     if (e instanceof Fault) return e.reply;

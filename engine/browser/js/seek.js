@@ -272,6 +272,40 @@ const sized = (r) => r.width > 0 && r.height > 0;
 // giveUp is unlock for when the time is over: then all that can have a root counts.
 giveUp = (a) => (opened || a.haste || !(a.ms > 0) || !a.t?.s || !mayHide(true) ? undefined : { x: { closed: true } });
 
+// begins tells whether a frame still has the blank document that every frame begins with.
+const begins = (f, doc) => {
+  if (dom.view(doc)?.location.href !== 'about:blank') return false;
+  const src = (dom.attribute(f, 'src') || '').trim();
+  return dom.attribute(f, 'srcdoc') !== null || src !== '' && !/^(about:blank|javascript:)/i.test(src);
+};
+// A frame that is lazy rests until it is near the view. One that is asked for something is
+// brought there, as a person would: again after a while, for the page may scroll elsewhere.
+const unroused = (f, doc) => doc !== null && is(f, 'iframe') && /^lazy$/i.test((dom.attribute(f, 'loading') || '').trim()) && begins(f, doc);
+const roused = new WeakMap(), intoSight = own('Element', 'scrollIntoView');
+const rouse = (f) => {
+  if (now() - (roused.get(f) ?? -Infinity) < 500) return;
+  roused.set(f, now());
+  intoSight(f, { block: 'center', inline: 'nearest', behavior: 'instant' });
+};
+let asleep = false; // whether the way that was gone last ended at one that rests
+// awake waits a while for such frames on a way, for those who look once.
+const mostAsleep = 3000;
+const awake = async (a) => {
+  if (!a.in?.length) return;
+  for (const end = now() + Math.min(a.ms ?? 0, mostAsleep); now() < end; await new Promise((r) => later(r, 20))) {
+    asleep = false;
+    try { enter(a.in, {}); } catch (e) { if (!(e instanceof Fault)) throw e; }
+    if (!asleep) return;
+  }
+};
+// T.lazyOnes(): those in the document and in the frames of its origin, with their addresses.
+T.lazyOnes = () => ({
+  v: [document, ...frames(document).map(([, d]) => d)].flatMap((d) => allFrames(d)).filter((f) => unroused(f, frameDocument(f)) && dom.attribute(f, 'srcdoc') === null)
+    .map((f) => { try { return { frame: numberOf(f), url: new URL(dom.attribute(f, 'src').trim(), dom.doc(f).baseURI).href }; } catch { return null; } }).filter((f) => f),
+});
+// T.rouse({frame}): brings one of them into view.
+T.rouse = ({ frame }) => { const f = T.numbered(frame); if (f) rouse(f); return done; };
+
 // walk is enter for a place that is not the document itself. One selector is looked for in nested frames too, so that the path need not be
 // spelled out. Into frames of other origins the browser goes on.
 walk = (place, why) => {
@@ -300,6 +334,12 @@ walk = (place, why) => {
     if (!isFrame(f)) { why.e = `Iframe not found: "${p.a}" is ${an(nameOf(f))}, not an iframe`; return null; }
     const d = frameDocument(f);
     k++;
+    if (unroused(f, d)) {
+      rouse(f);
+      asleep = true;
+      why.e = `Iframe not found: "${p.a}" is still loading`;
+      return null;
+    }
     if (!d) throw new Hop({ k, n: numberOf(f) });
     if (dom.state(d) === 'loading' && !body(d)) { why.e = `Iframe not found: "${p.a}" is still loading`; return null; }
     doc = d;

@@ -39,7 +39,8 @@ const scrollIn = async (doc, a) => {
 };
 
 // T.box({t, in, ms}): scrolls an element into view and gives its place in the
-// main page's document, for a picture; of a frame of another origin in that frame.
+// main page, from its left and upper edge, for a picture; of a frame of another origin in
+// that frame.
 T.box = (a) => withFirst(a, async (el, why) => {
   if (!attached(el)) return undefined;
   why.e = hiddenBecause(el);
@@ -48,11 +49,13 @@ T.box = (a) => withFirst(a, async (el, why) => {
   if (!(await still(el))) { if (gone()) return { n: true }; why.e = 'is still moving'; return undefined; }
   const own = dom.rect(el), r = mappedRect(offset(el), sized(own) ? own : rectOf(el));
   if (window !== window.parent) return { v: { x: r.left, y: r.top, width: r.width, height: r.height } };
-  return { v: { x: r.left + scrollX, y: r.top + scrollY, width: r.width, height: r.height } };
+  const seen = scrolledBy();
+  return { v: { x: r.left + seen.x, y: r.top + seen.y, width: r.width, height: r.height } };
 });
 
-// T.scrolled(): how far the page is scrolled.
-T.scrolled = () => ({ v: { x: scrollX, y: scrollY } });
+// T.scrolled(): how far what is seen is from the left and upper edge of the page.
+T.scrolled = () => ({ v: scrolledBy() });
+const scrolledBy = () => { const o = originOf(document); return { x: scrollX + o.x, y: scrollY + o.y }; };
 
 // T.measure(): the size of the whole page.
 T.measure = () => {
@@ -60,30 +63,37 @@ T.measure = () => {
   return { v: { width: Math.max(dom.scrollWidth(e), dom.clientWidth(e)), height: Math.max(dom.scrollHeight(e), dom.clientHeight(e), b === e ? 0 : dom.scrollHeight(b)), view: innerHeight, ratio: devicePixelRatio } };
 };
 
-// T.unroll({ms, max}): scrolls from top to bottom so that what loads late does,
-// waits for pictures that are seen to have arrived, and goes back to where the
-// page was. Gives the size of the page then.
+// T.unroll({ms, max}): scrolls from the page's beginning to its end, and then across it if
+// it is much larger than the view there, so that what loads late does, waits for pictures
+// that are seen to have arrived, and goes back to where the page was. Gives the size of the
+// page then.
 T.unroll = async (a) => {
   const until = now() + a.ms, e = dom.scroller(document) || dom.rootElement(document), arrives = arrivals();
-  const x = dom.scrollLeft(e), y = dom.scrollTop(e);
-  const size = () => dom.scrollHeight(e);
+  const x = dom.scrollLeft(e), y = dom.scrollTop(e), way = runs(document);
+  const across = { size: () => dom.scrollWidth(e), view: innerWidth, to: (n) => ({ left: way.leftward ? -n : n, top: 0 }) };
+  const down = { size: () => dom.scrollHeight(e), view: innerHeight, to: (n) => ({ left: 0, top: way.upward ? -n : n }) };
+  const [along, other] = way.upright ? [across, down] : [down, across];
+  await unrollAlong(e, along, until, a.max);
+  if (other.size() > other.view * 1.5) await unrollAlong(e, other, until, a.max);
+  await arrives(until);
+  dom.scrollTo(e, { left: x, top: y, behavior: 'instant' });
+  await frame();
+  return T.measure();
+};
+const unrollAlong = async (e, { size, view, to }, until, max) => {
   let at = 0, grown = 0;
-  while (now() < until && at < a.max) {
-    dom.scrollTo(e, { left: 0, top: at, behavior: 'instant' });
+  while (now() < until && at < max) {
+    dom.scrollTo(e, { ...to(at), behavior: 'instant' });
     await frame();
-    if (at + innerHeight >= size()) {
+    if (at + view >= size()) {
       // At the end: what is asked for here may make the page longer.
       const h = size();
       for (let i = 0; i < 10 && size() === h && now() < until; i++) await passed(20);
       if (size() === h || ++grown > 200) break;
       continue;
     }
-    at = Math.min(at + innerHeight, size() - innerHeight);
+    at = Math.min(at + view, size() - view);
   }
-  await arrives(until);
-  dom.scrollTo(e, { left: x, top: y, behavior: 'instant' });
-  await frame();
-  return T.measure();
 };
 
 // arrivals looks at what a page has before it is scrolled, and gives what waits for what the
@@ -145,11 +155,4 @@ T.frame = async (a) => {
     return done;
   });
   return r ?? late('element_not_found', why.e + `, within ${a.of}ms`);
-};
-
-// Whether a frame still has the blank document that every frame begins with.
-const begins = (f, doc) => {
-  if (dom.view(doc).location.href !== 'about:blank') return false;
-  const src = (dom.attribute(f, 'src') || '').trim();
-  return dom.hasAttribute(f, 'srcdoc') || src !== '' && !/^(about:blank|javascript:)/i.test(src);
 };
