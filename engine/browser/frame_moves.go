@@ -17,7 +17,10 @@ import (
 // another one.
 func (ps *PageScript) awaitWay(ctx context.Context, ways [][]Part) error {
 	for _, way := range ways {
-		for len(way) > 0 {
+		for range mostSteps {
+			if len(way) == 0 {
+				break
+			}
 			waited, err := ps.awaitFrames(ctx, way)
 			if err != nil {
 				return err
@@ -30,10 +33,13 @@ func (ps *PageScript) awaitWay(ctx context.Context, ways [][]Part) error {
 	return nil
 }
 
+// mostSteps bounds how often a frame may go on before it is asked: some never rest.
+const mostSteps = 6
+
 // awaitFrames waits for those of the frames on a way that are about to show another
 // document, and reports whether there are any.
 func (ps *PageScript) awaitFrames(ctx context.Context, way []Part) (waited bool, err error) {
-	leaving := ps.tab.remote.leaving()
+	leaving := ps.tab.remote.restless()
 	if len(leaving) == 0 {
 		return false, nil
 	}
@@ -57,6 +63,7 @@ func (ps *PageScript) awaitFrames(ctx context.Context, way []Part) (waited bool,
 			if err := ps.awaitDeparture(ctx, id, m); err != nil {
 				return waited, err
 			}
+			m.awaitRest(ctx)
 			waited = true
 		}
 	}
@@ -95,9 +102,10 @@ const toldLate = 250 * time.Millisecond
 func (t *Tab) AwaitFrames(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	for _, m := range t.remote.leaving() {
+	for _, m := range t.remote.restless() {
 		if m.hasRested() {
 			m.awaitOther(ctx)
+			m.awaitRest(ctx)
 		}
 	}
 }
@@ -150,13 +158,14 @@ func (t *Tab) movesOf(id cdp.FrameID) *moves {
 	return t.remote.movesOf(id)
 }
 
-// leaving are the frames below the main one that are about to show another document.
-func (rf *remoteFrames) leaving() map[cdp.FrameID]*moves {
+// restless are the frames below the main one that are about to show another document, or
+// may be as soon as the one that has come is loaded.
+func (rf *remoteFrames) restless() map[cdp.FrameID]*moves {
 	rf.mu.Lock()
 	defer rf.mu.Unlock()
 	var all map[cdp.FrameID]*moves
 	for id, m := range rf.moving {
-		if m.leaving() {
+		if m.restless() {
 			if all == nil {
 				all = map[cdp.FrameID]*moves{}
 			}

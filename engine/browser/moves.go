@@ -23,6 +23,8 @@ type moves struct {
 	started chan struct{} // closed, and made anew, when one begins
 	since   time.Time     // when it was asked to leave, or began to; zero: it has gone or stays
 	over    chan struct{} // closed, and made anew, when it has gone or stays
+	again   bool          // its document says that another one comes once it is loaded
+	fresh   bool          // nobody has waited for what it was sent to, nor has that loaded
 }
 
 // prepare makes the channels.
@@ -33,7 +35,7 @@ func (m *moves) prepare() {
 func (m *moves) begins(e *page.EventFrameStartedNavigating) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.heading, m.began = e.LoaderID, true
+	m.heading, m.began, m.again = e.LoaderID, true, false
 	if e.NavigationType != page.FrameStartedNavigatingNavigationTypeSameDocument && e.NavigationType != page.FrameStartedNavigatingNavigationTypeHistorySameDocument {
 		m.departs()
 	}
@@ -43,10 +45,57 @@ func (m *moves) begins(e *page.EventFrameStartedNavigating) {
 
 // departs: the frame is about to show another document. The lock is held.
 func (m *moves) departs() {
+	m.fresh = true
 	if m.since.IsZero() {
 		m.since = time.Now()
 	}
 }
+
+// refreshes: the document of the frame is about to be replaced, as it says itself.
+func (m *moves) refreshes() {
+	m.mu.Lock()
+	m.began, m.again = false, true
+	m.departs()
+	m.mu.Unlock()
+}
+
+// awaitRest returns when the frame has loaded its document, or is about to show another one
+// after all, or both take too long: what sends itself elsewhere mostly does so while it loads.
+func (m *moves) awaitRest(ctx context.Context) {
+	timer := time.NewTimer(restTime)
+	defer timer.Stop()
+	for {
+		m.mu.Lock()
+		rests, stopped, started, over := !m.loading || !m.since.IsZero(), m.stopped, m.started, m.over
+		m.mu.Unlock()
+		if rests {
+			return
+		}
+		select {
+		case <-stopped:
+		case <-started:
+		case <-over:
+		case <-timer.C:
+			m.mu.Lock()
+			m.fresh = false
+			m.mu.Unlock()
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// restless reports whether the frame is about to show another document, or shows one that
+// has only just come and may send itself elsewhere.
+func (m *moves) restless() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.since.IsZero() || m.fresh && m.loading
+}
+
+// restTime is how long a frame that input has sent elsewhere may load before it is looked at.
+const restTime = 500 * time.Millisecond
 
 // arrives: the frame shows another document, or stays where it is. The lock is held.
 func (m *moves) arrives() {
@@ -112,7 +161,11 @@ func (m *moves) stops() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.loading, m.rested = false, true
-	m.arrives()
+	if !m.again && (m.began || m.since.IsZero()) { // else this is the end of what was there before
+		m.arrives()
+		m.fresh = false
+	}
+	m.again = false
 	close(m.stopped)
 	m.stopped = make(chan struct{})
 }

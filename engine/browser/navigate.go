@@ -29,6 +29,7 @@ type Navigation struct {
 	popup     bool          // a page has opened the tab, or uses it again, and nothing was asked of it yet
 	reused    bool          // it uses it again
 	opened    time.Time     // when
+	byItself  bool          // a script in it has just sent it to another place
 }
 
 // NavigationError is a page that could not be reached.

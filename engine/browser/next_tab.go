@@ -40,6 +40,47 @@ func (t *Tab) requested(e *page.EventFrameRequestedNavigation) {
 	c.follows(to, e.Reason)
 }
 
+// scheduled takes in that a frame is to go elsewhere: by its document's head, which then is
+// about to, or to a place in the document that it shows.
+func (t *Tab) scheduled(e *scheduledNavigation) {
+	if e.FrameID == t.mainFrame() {
+		t.Navigation.mu.Lock()
+		t.Navigation.byItself = e.Reason == page.ClientNavigationReasonScriptInitiated
+		t.Navigation.mu.Unlock()
+		return
+	}
+	if e.Delay < soonAnew && (e.Reason == page.ClientNavigationReasonMetaTagRefresh || e.Reason == page.ClientNavigationReasonHTTPHeaderRefresh) {
+		t.moves(e.FrameID, (*moves).refreshes)
+	}
+}
+
+// scheduledNavigation is an event that the types of the protocol leave out.
+type scheduledNavigation struct {
+	FrameID cdp.FrameID                 `json:"frameId"`
+	Delay   float64                     `json:"delay"`
+	Reason  page.ClientNavigationReason `json:"reason"`
+}
+
+// soonAnew is how many seconds a document may be shown that is replaced by itself, to be
+// taken for a step on the way.
+const soonAnew = 1
+
+// navigatedWithin takes in that a tab shows another place of its document. What asks for
+// that from another tab, by the name of this one, asks for nothing else: the browser tells
+// of no document then.
+func (t *Tab) navigatedWithin(e *page.EventNavigatedWithinDocument) {
+	if e.FrameID != t.mainFrame() || e.NavigationType != page.NavigatedWithinDocumentNavigationTypeFragment {
+		return
+	}
+	t.Navigation.mu.Lock()
+	byItself := t.Navigation.byItself
+	t.Navigation.byItself = false
+	t.Navigation.mu.Unlock()
+	if !byItself {
+		t.context.follows(t, page.ClientNavigationReasonAnchorClick)
+	}
+}
+
 // tabOf is the tab whose main frame it is, nil where it is another.
 func (c *Context) tabOf(id cdp.FrameID) *Tab {
 	c.mu.Lock()

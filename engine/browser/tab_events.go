@@ -18,6 +18,8 @@ func init() { // what handles an event may lead to others
 		"Page.frameStartedLoading":        on(func(t *Tab, e *page.EventFrameStartedLoading) { t.moves(e.FrameID, (*moves).loads) }),
 		"Page.frameStoppedLoading":        on(func(t *Tab, e *page.EventFrameStoppedLoading) { t.moves(e.FrameID, (*moves).stops) }),
 		"Page.frameRequestedNavigation":   on((*Tab).requested),
+		"Page.frameScheduledNavigation":   on((*Tab).scheduled),
+		"Page.navigatedWithinDocument":    on((*Tab).navigatedWithin),
 		"Page.frameNavigated":             on((*Tab).navigated),
 		"Page.loadEventFired":             func(t *Tab, _ jsonv2.Value) { t.Navigation.completes() }, // of the page itself
 		"Page.frameAttached":              on(func(t *Tab, e *page.EventFrameAttached) { t.frameAttached(string(e.FrameID)) }),
