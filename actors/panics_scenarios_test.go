@@ -23,6 +23,7 @@ var scenarios = []scenario{
 	{"staff", nil, (*testClient).staff},
 	{"the queue", nil, (*testClient).queues},
 	{"the queue of nodes", func(c *actors.Config) { c.Node, c.Session.Lease, c.Peers = "n1", 10*time.Second, nobody{} }, (*testClient).sharedQueue},
+	{"the queue and a profile", func(c *actors.Config) { c.Profiles = persistence.NewProfiles(c.Store, c.Seal) }, (*testClient).profiles},
 	{"drain", nil, (*testClient).drains},
 	{"leases", func(c *actors.Config) { c.Node, c.Session.Lease = "n1", 10*time.Second }, (*testClient).leases},
 }
@@ -332,6 +333,27 @@ func (v *testClient) batches() {
 	change(api.BatchResume)
 	time.Sleep(30 * time.Second)
 	do("a question about a batch", &api.GetBatch{Account: anna, ID: id})
+}
+
+// profiles lets a task of the queue wait for its profile.
+func (v *testClient) profiles() {
+	seal, err := persistence.NewSeal(make([]byte, 32))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	w, err := persistence.NewProfiles(v.store, seal).Lock(context.Background(), anna.ID, "p", "an import")
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	s := v.starts(&api.Execute{Account: anna, Task: profiled(v.t, `"p"`, "true")}, testkit.Script{})
+	time.Sleep(5 * time.Second)
+	w.Close()
+	time.Sleep(10 * time.Second)
+	if s != nil && s.Refusal == nil {
+		if p := v.polls(anna, s.TaskID, time.Minute); p != nil && p.Refusal == nil && p.Status == api.TaskPending {
+			v.t.Errorf("the task has not ended: %+v", p)
+		}
+	}
 }
 
 func (v *testClient) queues() {

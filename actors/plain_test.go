@@ -15,7 +15,7 @@ import (
 var selfSent = []string{
 	"launched", "browserGone", "renew", "suspended", "ended", "late", "resetDone", // the worker
 	"counted", "keyRead", "keyWritten", "answerWritten", "callBegun", "callEnded", "taskWritten", "endWritten", "waited",
-	"entryAdded", "turnRead", "aheadRead", "announced", "queueLoaded", "queuedMoved", "givenBack", "waitingEnded", "cancelFound", "cancelKept", "cancelHere", "placeRead", "queueWaited", "turnHere", "movedHere", "queueReported", // the queue
+	"entryAdded", "turnRead", "aheadRead", "announced", "queueLoaded", "queuedMoved", "givenBack", "waitingEnded", "cancelFound", "cancelKept", "cancelHere", "placeRead", "queueWaited", "turnHere", "movedHere", "profileFree", "queueReported", // the queue
 	"workerWritten", "removalGraceOver", "workerErased", "waitOver", // pool
 }
 

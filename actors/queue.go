@@ -38,14 +38,16 @@ type queue struct {
 	cancelWaits map[string][]*actor.PID
 	toCancel    map[string]api.Cause
 	waits       map[string][]*queueWait
-	reading     map[string]*queueReads
-	flushes     []flushWaiter
-	ahead       readAhead
-	wanted      bool // pool knows that tasks wait
-	pid         *actor.PID
-	nodes       *queueNodes // that play its tasks; nil: this node alone does
-	handled     bool        // the present message is: the rest can be done again without it
-	timer       *time.Timer
+	// profileWaits end the waits for profiles, by account and name.
+	profileWaits map[string]context.CancelFunc
+	reading      map[string]*queueReads
+	flushes      []flushWaiter
+	ahead        readAhead
+	wanted       bool // pool knows that tasks wait
+	pid          *actor.PID
+	nodes        *queueNodes // that play its tasks; nil: this node alone does
+	handled      bool        // the present message is: the rest can be done again without it
+	timer        *time.Timer
 }
 
 // queuedTask is a task whose turn has come.
@@ -69,7 +71,7 @@ func newQueue(n *nodeParts, book *backlog.Book) *queue {
 	return &queue{
 		node: n, pid: n.queue, book: book, live: map[string]*queuedTask{}, ending: map[string]bool{}, lost: map[string]bool{}, files: map[string]uint64{}, gone: map[string]bool{},
 		writes: map[string]int{}, adding: map[*entryAdded]bool{}, cancels: map[any]*actor.PID{}, waits: map[string][]*queueWait{}, reading: map[string]*queueReads{},
-		cancelWaits: map[string][]*actor.PID{}, toCancel: map[string]api.Cause{},
+		profileWaits: map[string]context.CancelFunc{}, cancelWaits: map[string][]*actor.PID{}, toCancel: map[string]api.Cause{},
 		ahead: readAhead{ready: map[string]*turnRead{}},
 	}
 }
@@ -120,6 +122,8 @@ func (u *queue) Receive(ctx actor.Context) {
 		u.book.Loaded(m.load, m.found, m.found == nil)
 	case *turnRead:
 		u.onTurn(m)
+	case *profileFree:
+		u.onProfileFree(m)
 	case *aheadRead:
 		u.onAheadRead(m)
 	case *announced:
@@ -318,6 +322,9 @@ func (u *queue) stop() {
 	}
 	for _, client := range u.cancels {
 		u.cancelUnknown(client)
+	}
+	for _, cancel := range u.profileWaits {
+		cancel()
 	}
 	for task := range u.cancelWaits {
 		u.answerCancels(task, u.cancelUnknown)

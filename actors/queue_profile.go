@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"troupe/actors/backlog"
 	"troupe/persistence/clock"
 )
 
@@ -13,13 +14,19 @@ import (
 // at a time: see [backlog.LaneOf].
 
 const (
-	// profileLooks is how long nothing of a profile's lane begins where a task that is
-	// not of the queue has the profile.
-	profileLooks = 250 * time.Millisecond
-	// profileLeaves is how long after the end of a queued task nothing of its lane
-	// begins: requests that wait for the profile look more often.
+	// profileWaits is how long nothing of a profile's lane begins where a task that is
+	// not of the queue has the profile, unless the profile is free before.
+	profileWaits = 30 * time.Second
+	// profileLeaves is how long after its profile is free nothing of a lane begins:
+	// requests that wait for the profile go first.
 	profileLeaves = 150 * time.Millisecond
 )
+
+// profileFree tells that a profile is free, or was waited for long enough.
+type profileFree struct {
+	lane    backlog.Lane
+	profile string
+}
 
 // read brings the records of a task whose turn it is, and looks whether its profile is
 // free.
@@ -58,8 +65,27 @@ func (u *queue) awaitProfile(task string, t *queuedTask) {
 		u.putBack(task, u.after(again))
 		return
 	}
-	u.book.PauseGroup(t.place.Lane, u.after(profileLooks))
+	u.book.PauseGroup(t.place.Lane, u.after(profileWaits))
 	u.putBack(task, clock.Due{})
+	if u.profileWaits[t.place.Account+"/"+t.profile] != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), profileWaits)
+	u.profileWaits[t.place.Account+"/"+t.profile] = cancel
+	free := &profileFree{t.place.Lane, t.profile}
+	u.node.background.Go(func() {
+		defer cancel()
+		if err := protect(func() error { return u.node.cfg.Profiles.Free(ctx, free.lane.Account, free.profile) }); err != nil {
+			pause(ctx, again) // the next look finds out why
+		}
+		u.self(free)
+	})
+}
+
+// onProfileFree lets the next task have its turn, behind requests that wait as well.
+func (u *queue) onProfileFree(m *profileFree) {
+	delete(u.profileWaits, m.lane.Account+"/"+m.profile)
+	u.book.PauseGroup(m.lane, u.after(profileLeaves))
 }
 
 // leaveProfile lets requests have the profile of a task that has ended before the next

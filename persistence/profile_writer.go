@@ -321,16 +321,57 @@ func (p *Profiles) Used(ctx context.Context, account, name string) (bool, error)
 
 // Free waits until no task may save a profile, or until ctx ends.
 func (p *Profiles) Free(ctx context.Context, account, name string) error {
-	tick := time.NewTicker(writerLooks)
-	defer tick.Stop()
+	if used, err := p.Used(ctx, account, name); err != nil || !used {
+		return err
+	}
 	for {
-		if used, err := p.Used(ctx, account, name); err != nil || !used {
+		err := p.awaitChange(ctx, profileWriterPrefix+account+"/"+name)
+		if !errors.Is(err, errNotSeen) {
 			return err
 		}
+	}
+}
+
+// errNotSeen: a watcher has lost its channel.
+var errNotSeen = errors.New("changes of the writer were not seen")
+
+// awaitChange waits until nothing is at the key of a writer.
+func (p *Profiles) awaitChange(ctx context.Context, key string) error {
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	events, err := p.store.Watch(watching, key)
+	if err != nil {
+		return busyAtEnd(ctx, fmt.Errorf("wait for a profile: %w", err))
+	}
+	for {
+		r, err := p.store.Get(ctx, key)
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return busyAtEnd(ctx, fmt.Errorf("wait for a profile: %w", err))
+		}
+		over := time.NewTimer(time.Until(r.Expires) + time.Millisecond) // a store may tell of no expiry
 		select {
-		case <-tick.C:
+		case e, ok := <-events:
+			if over.Stop(); !ok && ctx.Err() == nil {
+				return errNotSeen
+			}
+			if e.Key == key && e.Deleted {
+				return nil
+			}
+		case <-over.C:
 		case <-ctx.Done():
+			over.Stop()
 			return ErrProfileBusy
 		}
 	}
+}
+
+// busyAtEnd is ErrProfileBusy where the time for an answer is over.
+func busyAtEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ErrProfileBusy
+	}
+	return err
 }

@@ -81,7 +81,6 @@ const (
 	profilePart  = 900 << 10
 	writerLease  = 30 * time.Second
 	writerRenew  = 8 * time.Second
-	writerLooks  = 100 * time.Millisecond
 	writerLeaves = 5 * time.Second
 	// writerLooksBack is how often a writer looks for what it could not remove.
 	writerLooksBack = time.Second

@@ -285,3 +285,77 @@ func TestProfileWriters(t *testing.T) {
 	bank.Close()
 	want("ada", nil)
 }
+
+// countingStore counts what is asked about a kind of key.
+type countingStore struct {
+	persistence.Store
+	prefix string
+	asked  atomic.Int64
+}
+
+func (s *countingStore) Get(ctx context.Context, key string) (persistence.Record, error) {
+	if strings.HasPrefix(key, s.prefix) {
+		s.asked.Add(1)
+	}
+	return s.Store.Get(ctx, key)
+}
+
+// TestProfilesAreWaitedFor: who waits for a profile hears at once that it is free, also when
+// its writer is gone without a word or its record expires, and asks the store seldom.
+func TestProfilesAreWaitedFor(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx := t.Context()
+			store := &countingStore{Store: persistence.NewMemory(), prefix: "profile-writer/"}
+			defer store.Close()
+			writers := &deafStore{Store: store}
+			w, err := persistence.NewProfiles(writers, testSeal(t)).Lock(ctx, "ada", "shop", "task_1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := persistence.NewProfiles(store, testSeal(t))
+			other, err := p.Lock(ctx, "ada", "shopping", "task_2") // its key begins the same way
+			if err != nil {
+				t.Fatal(err)
+			}
+			free := make(chan error, 1)
+			began := time.Now()
+			go func() { free <- p.Free(ctx, "ada", "shop") }()
+			time.Sleep(time.Minute)
+			other.Close()
+			select {
+			case err := <-free:
+				t.Fatal("it is used", err)
+			default:
+			}
+			want := time.Since(began)
+			if writers.deaf.Store(gone); gone {
+				want = 24 * time.Second // behind its last renewal, at 56 s
+				want += time.Minute + 2*time.Second
+			} else {
+				w.Close()
+			}
+			if err := <-free; err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began).Round(time.Second); took != want {
+				t.Errorf("it took %v, want %v", took, want)
+			}
+			if n := store.asked.Load(); n > 25 {
+				t.Errorf("the store was asked %d times in %v", n, want)
+			}
+			if gone {
+				w.Close()
+			}
+			bound, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			if w, err = p.Lock(ctx, "ada", "shop", "task_3"); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Free(bound, "ada", "shop"); !errors.Is(err, persistence.ErrProfileBusy) {
+				t.Error(err)
+			}
+			w.Close()
+		})
+	}
+}
