@@ -106,3 +106,34 @@ func TestNoticeBounds(t *testing.T) {
 		}
 	})
 }
+
+// TestAccountsAreDropped: of an account whose notices are delivered nothing stays in memory.
+// One that has a failing receiver stays until that is known to work, or was switched on.
+func TestAccountsAreDropped(t *testing.T) {
+	inBubble(t, func(b *bed) {
+		known := func(want int) {
+			t.Helper()
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if n := len(b.accounts); n != want {
+				t.Errorf("%d accounts are in memory, want %d", n, want)
+			}
+		}
+		b.end("t1", "a.example", "b.example")
+		known(0)
+		b.net.set(always(500))
+		b.end("t2", "a.example")
+		known(1)
+		b.net.set(always(204))
+		time.Sleep(time.Hour)
+		known(0)
+		if n := len(b.list(true)); n != 0 {
+			t.Errorf("%d notices wait", n)
+		}
+		b.end("t3", "a.example")
+		known(0)
+		if n := len(b.net.all()); n != 5 {
+			t.Errorf("%d attempts, want 5", n)
+		}
+	})
+}

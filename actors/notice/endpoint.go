@@ -146,7 +146,7 @@ func (m *Notices) ChangeEndpoint(ctx context.Context, r *api.ChangeEndpoint) (*a
 		return nil, fmt.Errorf("change an endpoint: %w", err)
 	}
 	m.mu.Lock()
-	delete(m.of(r.Account.ID).states, r.ID)
+	m.forgetState(r.Account.ID, r.ID)
 	m.mu.Unlock()
 	x.Endpoint.Failing, x.Endpoint.Off, x.Endpoint.Reason = time.Time{}, time.Time{}, ""
 	return x, nil

@@ -244,6 +244,23 @@ func (m *Notices) of(id string) *account {
 	return a
 }
 
+// drop forgets an account of which nothing waits and no receiver fails. The mutex is held.
+func (m *Notices) drop(a *account) {
+	if a.gone || a.sending > 0 || len(a.entries)+len(a.lines)+len(a.states) > 0 || m.accounts[a.id] != a {
+		return
+	}
+	a.end()
+	delete(m.accounts, a.id)
+}
+
+// forgetState forgets that a receiver fails. The mutex is held.
+func (m *Notices) forgetState(account, endpoint string) {
+	if a := m.accounts[account]; a != nil {
+		delete(a.states, endpoint)
+		m.drop(a)
+	}
+}
+
 // added takes notices that were written. Those of a task wait until its client can see
 // that it has ended.
 func (m *Notices) added(list []records.Notice) {
@@ -355,4 +372,5 @@ func (m *Notices) sent(l *line, e *entry, again time.Time, ok bool) {
 		next.blocked = false
 		m.pump(next)
 	}
+	m.drop(a)
 }

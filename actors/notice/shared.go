@@ -143,7 +143,7 @@ func (m *Notices) stateChanged(ctx context.Context, e persistence.Event) error {
 	case err == nil:
 		m.of(account).states[id] = s
 	case errors.Is(err, persistence.ErrNotFound):
-		delete(m.of(account).states, id)
+		m.forgetState(account, id)
 	case !errors.Is(err, persistence.ErrSealed):
 		return err
 	}
@@ -154,8 +154,10 @@ func (m *Notices) stateChanged(ctx context.Context, e persistence.Event) error {
 func (m *Notices) noticeChanged(ctx context.Context, e persistence.Event) error {
 	account, id, _ := strings.Cut(strings.TrimPrefix(e.Key, records.NoticePrefix), "/")
 	m.mu.Lock()
-	a := m.of(account)
-	was := a.entries[id]
+	var was *entry
+	if a := m.accounts[account]; a != nil {
+		was = a.entries[id]
+	}
 	sends := was != nil && was.sends // this node writes what becomes of it
 	m.mu.Unlock()
 	if sends || e.Deleted { // a notice that is gone is found out at its turn
@@ -169,6 +171,7 @@ func (m *Notices) noticeChanged(ctx context.Context, e persistence.Event) error 
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	a := m.of(account) // it may have been dropped since
 	switch was = a.entries[id]; {
 	case was == nil:
 		m.push(a, &entry{id: id, host: hostOf(n.URL), since: n.Since, at: due(n), due: m.dueAt(n), index: -1})
