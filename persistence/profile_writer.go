@@ -32,6 +32,7 @@ type ProfileWriter struct {
 	value []byte // of the writer's record
 
 	ends time.Time // when the last of its writes expires
+	late bool      // that one has no answer: it may be stored later
 
 	held chan uint64 // the record's revision, for one at a time; zero: the right is lost
 	stop chan struct{}
@@ -110,12 +111,12 @@ func (w *ProfileWriter) extend(ctx context.Context) error {
 		over := held
 		w.ends = time.Now().Add(writerLease)
 		now, err := PutOwn(ctx, w.of.store, Write{Key: w.key, Value: w.value, Expires: w.ends, If: &over})
+		if w.late = err != nil && !errors.Is(err, ErrConflict); w.late {
+			return err
+		}
 		if err == nil {
 			held = now
 			return nil
-		}
-		if !errors.Is(err, ErrConflict) {
-			return err
 		}
 		if now, err = w.reread(ctx); err != nil {
 			return err
@@ -273,7 +274,7 @@ func (w *ProfileWriter) Close() {
 	if w.of.store.Delete(ctx, w.key, &held, false) == nil {
 		return
 	}
-	if there, err := w.remove(ctx); err != nil || !there { // it may be written late
+	if there, err := w.remove(ctx); err != nil || !there && w.late {
 		go w.leave()
 	}
 }
