@@ -345,14 +345,14 @@ func (p *Profiles) awaitChange(ctx context.Context, key string) error {
 		return busyAtEnd(ctx, fmt.Errorf("wait for a profile: %w", err))
 	}
 	for {
-		r, err := p.store.Get(ctx, key)
+		_, err := p.store.Get(ctx, key)
 		if errors.Is(err, ErrNotFound) {
 			return nil
 		}
 		if err != nil {
 			return busyAtEnd(ctx, fmt.Errorf("wait for a profile: %w", err))
 		}
-		over := time.NewTimer(time.Until(r.Expires) + time.Millisecond) // a store may tell of no expiry
+		over := time.NewTimer(writerRenew) // a store may tell of no expiry
 		select {
 		case e, ok := <-events:
 			if over.Stop(); !ok && ctx.Err() == nil {
