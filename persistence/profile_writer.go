@@ -352,19 +352,22 @@ func (p *Profiles) awaitChange(ctx context.Context, key string) error {
 		if err != nil {
 			return busyAtEnd(ctx, fmt.Errorf("wait for a profile: %w", err))
 		}
-		over := time.NewTimer(writerRenew) // a store may tell of no expiry
-		select {
-		case e, ok := <-events:
-			if over.Stop(); !ok && ctx.Err() == nil {
-				return errNotSeen
+		for renewed := true; renewed; { // a store may tell of no expiry
+			over := time.NewTimer(writerRenew + 2*time.Second)
+			select {
+			case e, ok := <-events:
+				if over.Stop(); !ok && ctx.Err() == nil {
+					return errNotSeen
+				}
+				if e.Key == key && e.Deleted {
+					return nil
+				}
+			case <-over.C:
+				renewed = false
+			case <-ctx.Done():
+				over.Stop()
+				return ErrProfileBusy
 			}
-			if e.Key == key && e.Deleted {
-				return nil
-			}
-		case <-over.C:
-		case <-ctx.Done():
-			over.Stop()
-			return ErrProfileBusy
 		}
 	}
 }
