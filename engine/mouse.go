@@ -61,7 +61,7 @@ var _ = define(Action[hand]{
 		if err != nil {
 			return nil, err
 		}
-		if err := v.inView(r); err != nil {
+		if err := v.inView(ctx, r, t); err != nil {
 			return nil, err
 		}
 		r.page.input = sentAct
@@ -108,15 +108,28 @@ func readHand(d *lang.Decoder, n *lang.Node) (v hand) {
 }
 
 // inView refuses points that nobody can point at.
-func (v hand) inView(r *Run) error {
+func (v hand) inView(ctx context.Context, r *Run, t *browser.Tab) error {
 	points := v.path
 	if v.at != nil {
 		points = append(slices.Clone(points), *v.at)
 	}
-	w, h := r.tabs.Size()
+	if len(points) == 0 {
+		return nil
+	}
+	wide, high := r.tabs.Size()
+	w, h := float64(wide), float64(high)
+	if s := r.tabs.Surrounded(); s != nil && s.Device != nil { // which may draw the page larger or smaller
+		seen, zoom, err := t.Visible(ctx)
+		if err != nil {
+			return err
+		}
+		if zoom != 1 {
+			w, h = seen.Width, seen.Height
+		}
+	}
 	for _, p := range points {
-		if p.X >= float64(w) || p.Y >= float64(h) {
-			return Problemf(CodeInvalidValue, "[%g, %g] is outside of what can be seen of the page, which has %d × %d pixels: scroll, or take a new picture", p.X, p.Y, w, h)
+		if p.X >= w || p.Y >= h {
+			return Problemf(CodeInvalidValue, "[%g, %g] is outside of what can be seen of the page, which has %.0f × %.0f pixels: scroll, or take a new picture", p.X, p.Y, w, h)
 		}
 	}
 	return nil

@@ -46,7 +46,7 @@ type Box struct {
 // Screenshot takes a picture of the page.
 func (t *Tab) Screenshot(ctx context.Context, p Picture) ([]byte, error) {
 	if p.CSS && p.Clip == nil && t.context.scale() != 1 {
-		seen, err := t.visible(ctx)
+		seen, _, err := t.Visible(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -105,15 +105,16 @@ func (t *Tab) capture(ctx context.Context, p Picture) ([]byte, error) {
 	return picture, nil
 }
 
-// visible is the part of the page that can be seen.
-func (t *Tab) visible(ctx context.Context) (Box, error) {
+// Visible is the part of the page that can be seen, and how much larger than usual it is
+// drawn: phones draw pages that are not made for them smaller.
+func (t *Tab) Visible(ctx context.Context) (seen Box, zoom float64, err error) {
 	var m struct {
 		Seen page.VisualViewport `json:"cssVisualViewport"`
 	}
 	if err := t.s.send(page.CommandGetLayoutMetrics, nil).wait(ctx, &m); err != nil {
-		return Box{}, fmt.Errorf("asking what can be seen of the page: %w", err)
+		return Box{}, 0, fmt.Errorf("asking what can be seen of the page: %w", err)
 	}
-	return Box{X: m.Seen.PageX, Y: m.Seen.PageY, Width: m.Seen.ClientWidth, Height: m.Seen.ClientHeight}, nil
+	return Box{X: m.Seen.PageX, Y: m.Seen.PageY, Width: m.Seen.ClientWidth, Height: m.Seen.ClientHeight}, m.Seen.Scale, nil
 }
 
 // stitch takes a large picture in strips. Only one strip is in memory as pixels

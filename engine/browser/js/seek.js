@@ -341,6 +341,7 @@ walk = (place, why) => {
       return null;
     }
     if (!d) throw new Hop({ k, n: numberOf(f) });
+    if (roused.has(f) && dom.state(d) === 'loading') asleep = true; // half of it may be there
     if (dom.state(d) === 'loading' && !body(d)) { why.e = `Iframe not found: "${p.a}" is still loading`; return null; }
     doc = d;
     entered(d);
