@@ -144,6 +144,9 @@ func (v hand) play(ctx context.Context, r *Run, s *Step, t *browser.Tab) error {
 	}
 	switch v.does {
 	case "move":
+		if err := in.PointMayGo(ctx, at); err != nil {
+			return err
+		}
 		return in.Move(ctx, at)
 	case "click":
 		how := browser.MouseButtonNamed(button)

@@ -20,7 +20,9 @@ var aside = map[string]string{
 	"waitForResponse": "is for requests", "waitForDownload": "is for files", "getDownload": "is for files", "getCookies": "is for cookies", "setCookies": "is for cookies",
 	"deleteCookie": "is for cookies", "clearCookies": "is for cookies", "set": "is for the cache", "getSavedData": "is for the cache", "clearSavedData": "is for the cache",
 	"break": "leaves a list", "continue": "leaves a list", "return": "leaves a list", "run": "holds actions", "try": "holds actions", "retry": "holds actions",
-	"pdf": "shows what a person sees", "getPage": "names the tab", "notify": "asks no page", "type": "goes where the focus is, TestInputStaysOutOfForeignFrames", "byPassChallenge": "looks only into frames of the sites, as its script shows",
+	"pdf": "shows what a person sees", "getPage": "names the tab", "notify": "asks no page", "type": "goes where the focus is, TestInputStaysOutOfForeignFrames",
+	"mouse": "goes where the pointer is, TestInputStaysOutOfForeignFrames", "keyDown": "goes where the focus is, TestInputStaysOutOfForeignFrames", "keyUp": "goes where the focus is, TestInputStaysOutOfForeignFrames",
+	"byPassChallenge": "looks only into frames of the sites, as its script shows",
 }
 
 // framed are rows for what the matrix does not play.
@@ -128,6 +130,10 @@ func TestInputStaysOutOfForeignFrames(t *testing.T) {
 		`{"click":"#f"}`, `{"click":"#around"}`, `{"click":"#host"}`, `{"doubleClick":"#f"}`, `{"rightClick":"#f"}`, `{"tap":"#f"}`, `{"clickHuman":"#f","options":{"mode":"fast"}}`,
 		`{"hover":"#f"}`, `{"hoverHuman":"#f","options":{"mode":"fast"}}`, `{"drag":["#h","#f"]}`, `{"drag":["#f",[10,10]]}`, `{"drag":["#h",[40,120]]}`, `{"drag":["$file:0","#f"]}`, `{"uploadFile":["#f","$file:0"]}`,
 		focusInto + `,{"press":[null,"x"]}`, focusInto + `,{"type":"some text"}`, focusInto + `,{"paste":[null,"some text"]}`,
+		`{"mouse":{"click":[100,150]}}`, `{"mouse":{"click":[100,150]},"options":{"button":"right"}}`, `{"mouse":{"move":[100,150]}}`, `{"mouse":{"down":[100,150]}}`, `{"mouse":{"drag":[[20,10],[100,150]]}}`,
+		`{"mouse":{"down":[600,10]}},{"mouse":{"up":[100,150]}}`, `{"mouse":{"down":[600,10]},"options":{"button":"middle"}},{"mouse":{"move":[100,150]}}`,
+		`{"mouse":{"move":[600,400]}},{"evaluate":"f.style.cssText = 'position:fixed;left:500px;top:300px'"},{"mouse":"down"}`, `{"mouse":{"move":[600,400]}},{"evaluate":"f.style.cssText = 'position:fixed;left:500px;top:300px'"},{"mouse":{"wheel":[0,50]}}`,
+		focusInto + `,{"keyDown":"x"}`, `{"keyDown":"x"},` + focusInto + `,{"keyUp":"x"}`,
 		`{"press":["#own","Tab"]},{"press":[null,"Tab"]},{"press":[null,"Tab"]},{"press":[null,"x"]}`, `{"evaluate":"own.oninput = () => f.focus()"},{"focus":"#own"},{"type":"abc"}`, `{"evaluate":"own.oninput = () => f.focus()"},{"fill":["#own","abc"]}`,
 	} {
 		t.Run(act, func(t *testing.T) {

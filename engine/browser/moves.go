@@ -95,7 +95,7 @@ func (m *moves) restless() bool {
 }
 
 // restTime is how long a frame that input has sent elsewhere may load before it is looked at.
-const restTime = 500 * time.Millisecond
+const restTime = time.Second
 
 // arrives: the frame shows another document, or stays where it is. The lock is held.
 func (m *moves) arrives() {
