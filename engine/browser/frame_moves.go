@@ -33,6 +33,18 @@ func (ps *PageScript) awaitWay(ctx context.Context, ways [][]Part) error {
 	return nil
 }
 
+// FramesMove reports whether a frame on the ways from the page is about to show another
+// document, or loads one, and waits for that: who has looked there has to look again.
+func (t *Tab) FramesMove(ctx context.Context, ways [][]Part) (waited bool) {
+	for _, way := range ways {
+		if len(way) > 0 {
+			w, err := t.Script.awaitFrames(ctx, way)
+			waited = waited || w && err == nil
+		}
+	}
+	return waited
+}
+
 // mostSteps bounds how often a frame may go on before it is asked: some never rest.
 const mostSteps = 6
 
