@@ -89,6 +89,7 @@ func TestNobodyWaitsForEachOther(t *testing.T) {
 		if served != 10 || refused != 30 {
 			t.Errorf("%d were served, and %d refused", served, refused)
 		}
+		synctest.Wait() // who is over gives back after it has said so
 		s := g.Weigh(Stranger)
 		if err := errors.Join(s.Add(12), s.Hold(), s.Hold()); err != nil || s.Add(1) != nil {
 			t.Errorf("a stranger: %v", err)
