@@ -45,7 +45,7 @@ var _ = define(Action[*browser.Chord]{
 	Name: "keyUp", Group: "Advanced",
 	Doc:     "Lets a key go that `keyDown` keeps down. A warning says if it was not down.",
 	Value:   keyShape,
-	Example: `{"keyUp":"Shift"}`,
+	Example: `{"if":{"condition":"h1","then":[{"keyDown":"Shift"},{"press":[null,"ArrowRight"]},{"keyUp":"Shift"}]}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v *browser.Chord) (Result, error) {
 		return nil, r.useKey(ctx, s, v, false)
 	},
