@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -188,7 +189,9 @@ func TestMarksOfAnAccount(t *testing.T) {
 	}
 	var tried []mark
 	for i, what := range m.marks {
-		if need.Nth(i, 6) {
+		if named, err := regexp.MatchString(*isolationMarks, what.name); err != nil {
+			t.Fatal(err)
+		} else if named && (need.Nth(i, 6) || *isolationMarks != "") {
 			tried = append(tried, what)
 		}
 	}

@@ -57,6 +57,11 @@ func marksOf(s *markServer) []mark {
 		{name: "persistence and notifications", actions: running(`await navigator.storage.persist();await Notification.requestPermission();return 1`)},
 		{name: "a frame of the same site", finds: "sent", actions: running(`const f=document.createElement('iframe');f.name='MARK';f.src='/?cookies';document.body.append(f);await new Promise(r=>f.onload=r);f.contentWindow.sessionStorage.m='MARK';return 1`)},
 		{name: "a page that navigates itself", actions: running(`setTimeout(()=>{location='/other?cookies'},0);return 1`), resists: true},
+		{name: "pictures of what can be seen", actions: `{"screenshot":"viewport"},{"screenshot":"viewport","options":{"format":"jpeg","quality":40}},{"screenshot":"viewport","options":{"format":"webp"}}`},
+		{name: "pictures of elements", actions: `{"screenshot":"h1"},{"screenshot":"#at","options":{"format":"jpeg"}},{"screenshot":"#clip","options":{"format":"webp","scale":"css"}}`},
+		{name: "a picture of the whole page", actions: `{"screenshot":"fullpage"}`},
+		{name: "a picture in strips", actions: running(`document.body.append(Object.assign(document.createElement('p'),{style:'height:9000px'}));addEventListener('resize',()=>{document.cookie='r=MARK;max-age=3600'});return 1`) + `,{"screenshot":"fullpage"}`},
+		{name: "a picture of a page that is larger then", actions: running(`addEventListener('resize',()=>{document.body.style.height=innerHeight+5000+'px'});for(let y=0;y<4000;y+=100)document.body.append(Object.assign(document.createElement('input'),{style:'display:block;height:100px'}));return 1`) + `,{"screenshot":"fullpage"},{"screenshot":"input"}`},
 
 		// What a page can do to its tab.
 		{name: "the window", finds: "size", actions: running(`resizeTo(300,300);moveTo(50,50);return 1`), replaces: true},

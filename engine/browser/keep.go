@@ -54,7 +54,8 @@ var leavesNothing = map[string]bool{
 	"Input.dispatchMouseEvent": true, "Input.dispatchKeyEvent": true, "Input.insertText": true, // see moved
 	"Storage.getCookies": true, "Storage.setCookies": true, "Storage.clearCookies": true,
 	"Target.getTargets": true, "Browser.getVersion": true, "Browser.getWindowForTarget": true,
-	"Runtime.addBinding": true, // only in our own world
+	"Runtime.addBinding":     true, // only in our own world
+	"Page.captureScreenshot": true, // what it changes for a part of the page it puts back before it answers
 
 	// Of Clean itself.
 	"Storage.clearDataForOrigin": true, "Network.clearBrowserCache": true, "Page.resetNavigationHistory": true,
