@@ -26,9 +26,11 @@ const restTimes = 10
 // parsing is about the large tasks of one account.
 type parsing struct {
 	turn  chan struct{}
-	users int         // batches that have the turn or wait for it; Batches.mu guards it
-	why   engine.Code // why the queue took the last one not
-	until time.Time   // before which no other one is parsed. Who has the turn may look at both
+	users int // batches that have the turn or wait for it; Batches.mu guards it
+	// Of whoever has the turn: why the queue refused the last one, and until when no other
+	// one is parsed for that.
+	why   engine.Code
+	until time.Time
 }
 
 // withTask parses the task of a batch for f, in turn if it is large.
@@ -89,8 +91,11 @@ func (m *Batches) enterParsing(account string) (p *parsing, leave func(), err er
 	out := func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if p.users--; p.users == 0 && !time.Now().Before(p.until) {
-			delete(m.parsed, account)
+		p.users--
+		for id, p := range m.parsed { // those that were refused rest for a while, and then go too
+			if p.users == 0 && !time.Now().Before(p.until) {
+				delete(m.parsed, id)
+			}
 		}
 	}
 	for _, turn := range []chan struct{}{p.turn, m.parsing} {

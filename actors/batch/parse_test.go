@@ -98,9 +98,13 @@ func TestLargeTasksOfBatchesTakeTurns(t *testing.T) {
 	}
 	q := &slowQueue{takes: make(chan struct{})}
 	before := live()
-	largeBatches(t, q, text, batches)
-	wait.Until(t, "an item is offered to the queue", func() bool { return q.asked.Load() > 0 })
-	time.Sleep(100 * time.Millisecond) // the others would be, too
+	m := largeBatches(t, q, text, batches)
+	wait.Until(t, "an item is offered to the queue, and the others wait or are offered, too", func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		p := m.parsed[ada.ID]
+		return q.asked.Load() > 0 && (q.asked.Load() == batches || p != nil && p.users == batches)
+	})
 	offered, has := q.asked.Load(), live()-before-int64(batches*len(text))
 	t.Logf("%d batches have %d KiB beside their texts of %d KiB", batches, has>>10, len(text)>>10)
 	if most := int64(40 * len(text)); offered > 1 || has > most {
