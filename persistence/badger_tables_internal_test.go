@@ -11,9 +11,7 @@ import (
 // TestTablesLeaveNoMemory: while many large records are written, nothing stays in memory of what
 // tables were made in, and large records are not copied there.
 func TestTablesLeaveNoMemory(t *testing.T) {
-	if need.Race {
-		t.Skip("with the race detector there is more in memory")
-	}
+	need.NoRace(t) // with which there is more in memory
 	b, err := OpenBadger(t.TempDir()+"/store", Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -330,6 +330,11 @@ func (p *Profiles) Free(ctx context.Context, account, name string) error {
 		if !errors.Is(err, errNotSeen) {
 			return err
 		}
+		select {
+		case <-time.After(writerLooksBack):
+		case <-ctx.Done():
+			return ErrProfileBusy
+		}
 	}
 }
 
@@ -352,22 +357,34 @@ func (p *Profiles) awaitChange(ctx context.Context, key string) error {
 		if err != nil {
 			return busyAtEnd(ctx, fmt.Errorf("wait for a profile: %w", err))
 		}
-		for renewed := true; renewed; { // a store may tell of no expiry
-			over := time.NewTimer(writerRenew + 2*time.Second)
-			select {
-			case e, ok := <-events:
-				if over.Stop(); !ok && ctx.Err() == nil {
-					return errNotSeen
-				}
-				if e.Key == key && e.Deleted {
-					return nil
-				}
-			case <-over.C:
-				renewed = false
-			case <-ctx.Done():
-				over.Stop()
-				return ErrProfileBusy
+		if gone, err := awaitDeleted(ctx, events, key); gone || err != nil {
+			return err
+		}
+	}
+}
+
+// awaitDeleted waits for the deletion of a key. It returns without one where nothing was
+// renewed for too long: not every store says when a record has expired.
+func awaitDeleted(ctx context.Context, events <-chan Event, key string) (gone bool, err error) {
+	const tooLong = writerRenew + 2*time.Second
+	quiet := time.NewTimer(tooLong)
+	defer quiet.Stop()
+	for {
+		select {
+		case e, ok := <-events:
+			switch {
+			case ctx.Err() != nil:
+				return false, ErrProfileBusy
+			case !ok:
+				return false, errNotSeen
+			case e.Key == key && e.Deleted:
+				return true, nil
 			}
+			quiet.Reset(tooLong)
+		case <-quiet.C:
+			return false, nil
+		case <-ctx.Done():
+			return false, ErrProfileBusy
 		}
 	}
 }
