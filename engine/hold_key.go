@@ -37,7 +37,7 @@ var _ = define(Action[*browser.Chord]{
 	Value:   keyShape,
 	Example: `{"keyDown":"Shift"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v *browser.Chord) (Result, error) {
-		return nil, r.useKey(ctx, s, v, true)
+		return nil, r.holdKey(ctx, s, v)
 	},
 })
 
@@ -47,28 +47,21 @@ var _ = define(Action[*browser.Chord]{
 	Value:   keyShape,
 	Example: `{"if":{"condition":"h1","then":[{"keyDown":"Shift"},{"press":[null,"ArrowRight"]},{"keyUp":"Shift"}]}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v *browser.Chord) (Result, error) {
-		return nil, r.useKey(ctx, s, v, false)
+		return nil, r.releaseKey(ctx, s, v)
 	},
 })
 
-// useKey presses a key, or lets it go.
-func (r *Run) useKey(ctx context.Context, s *Step, key *browser.Chord, down bool) error {
+// holdKey presses a key and keeps it down.
+func (r *Run) holdKey(ctx context.Context, s *Step, key *browser.Chord) error {
 	t, err := r.settledTab(ctx, s)
 	if err != nil {
 		return err
 	}
 	pressed := key.With(&t.Input)
-	if err := r.mayPaste(pressed); down && err != nil {
+	if err := r.mayPaste(pressed); err != nil {
 		return err
 	}
 	r.page.input = sentAct
-	if !down {
-		was, err := t.Input.ReleaseKey(ctx, key)
-		if err == nil && !was {
-			r.warn("the key %s was not down", key.Name())
-		}
-		return err
-	}
 	if err := t.Input.HoldKey(ctx, key); err != nil {
 		return err
 	}
@@ -76,6 +69,20 @@ func (r *Run) useKey(ctx context.Context, s *Step, key *browser.Chord, down bool
 		t.Script.Expecting(ctx)
 	}
 	return nil
+}
+
+// releaseKey lets a key go.
+func (r *Run) releaseKey(ctx context.Context, s *Step, key *browser.Chord) error {
+	t, err := r.settledTab(ctx, s)
+	if err != nil {
+		return err
+	}
+	r.page.input = sentAct
+	was, err := t.Input.ReleaseKey(ctx, key)
+	if err == nil && !was {
+		r.warn("the key %s was not down", key.Name())
+	}
+	return err
 }
 
 // settledTab is the tab, once what came before has had its effect: what is sent now belongs

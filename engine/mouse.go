@@ -21,6 +21,13 @@ type hand struct {
 // gestures are what a mouse can do, in the order of the documents.
 var gestures = []string{"move", "click", "down", "up", "drag", "wheel"}
 
+var buttonNames = func() (all []string) {
+	for _, b := range browser.Buttons {
+		all = append(all, string(b))
+	}
+	return all
+}()
+
 // maxStops bounds the points of one drag.
 const maxStops = 100
 
@@ -44,7 +51,7 @@ var _ = define(Action[hand]{
 		Read: readHand,
 	},
 	Opts: []Opt{
-		opt("button", lang.EnumShape("a button", browser.MouseButtons()...), "For `click`, `down`, `up` and `drag`. Default: `left`."),
+		opt("button", lang.EnumShape("a button", buttonNames...), "For `click`, `down`, `up` and `drag`. Default: `left`."),
 		opt("count", lang.IntShape("how many times", 1, 3), "For `click`, how many times in quick succession: 2 is a double click. Default: 1."),
 		opt("modifiers", modifiersShape, "Keys that are held during a `click` or `wheel`: `Alt`, `Control`, `Meta`, `Shift`, or several joined with `+`. `keyDown` holds keys for longer."),
 	},
@@ -137,7 +144,7 @@ func (v hand) inView(ctx context.Context, r *Run, t *browser.Tab) error {
 
 // play does what the mouse is to do.
 func (v hand) play(ctx context.Context, r *Run, s *Step, t *browser.Tab) error {
-	button, in := own(s, "button", "left"), &t.Input
+	button, in := browser.Button(own(s, "button", string(browser.LeftButton))), &t.Input
 	at := in.Pointer()
 	if v.at != nil {
 		at = *v.at
@@ -149,8 +156,7 @@ func (v hand) play(ctx context.Context, r *Run, s *Step, t *browser.Tab) error {
 		}
 		return in.Move(ctx, at)
 	case "click":
-		how := browser.MouseButtonNamed(button)
-		how.Times, how.Held = own(s, "count", 1), own[*browser.Chord](s, "modifiers", nil)
+		how := browser.Clicking{Button: button, Times: own(s, "count", 1), Held: own[*browser.Chord](s, "modifiers", nil)}
 		err := in.ClickAs(ctx, at, how)
 		if err == nil && how.OpensTabsWith(in) {
 			t.Script.Expecting(ctx)
@@ -174,7 +180,7 @@ func (v hand) play(ctx context.Context, r *Run, s *Step, t *browser.Tab) error {
 }
 
 // drag takes what lies at the first point to the last, by way of the others.
-func (v hand) drag(ctx context.Context, t *browser.Tab, button string) error {
+func (v hand) drag(ctx context.Context, t *browser.Tab, button browser.Button) error {
 	in := &t.Input
 	if in.IsDown(button) {
 		return Problemf(CodeInvalidValue, "The %s button is down already: move drags what it holds, and up lets it go", button)

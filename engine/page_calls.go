@@ -107,7 +107,7 @@ func (pc *pageCalls) follow(ctx context.Context, tab *browser.Tab, fn string, ar
 	reply, found, err := tab.Ask(ctx, fn, q)
 	if first(arg)["settle"] != nil && (reads[fn] || arg["ops"] != nil) {
 		// What input has sent a frame to may have come, or gone on, under the question.
-		for n := 0; err == nil && n < maxClosed && tab.FramesMove(ctx, q.Ways()); n++ {
+		for n := 0; err == nil && n < browser.MostSteps && tab.FramesMove(ctx, q.Ways()); n++ {
 			reply, found, err = tab.Ask(ctx, fn, q)
 		}
 	}

@@ -102,7 +102,7 @@ func (pt *pointer) clickAt(ctx context.Context, s *Step, v lang.Selector, how br
 		}
 		if p.Covered != "" {
 			r.warn("%q is covered by %s: clicked through the DOM", v.String(), p.Covered)
-			err := r.page.ask(ctx, s, "clickByScript", v, map[string]any{"times": max(1, how.Times), "right": how.Right, "held": how.Held.Mask() | t.Input.Modifiers()}, nil)
+			err := r.page.ask(ctx, s, "clickByScript", v, map[string]any{"times": max(1, how.Times), "right": how.Button == browser.RightButton, "held": how.Held.Mask() | t.Input.Modifiers()}, nil)
 			r.page.input = sentAct
 			if how.OpensTabsWith(&t.Input) {
 				r.page.at.Expecting(ctx)

@@ -15,6 +15,6 @@ var _ = define(Action[lang.Selector]{
 	Opts:    clickOpts,
 	Example: `{"rightClick":"#next"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {
-		return nil, r.pointer.click(ctx, s, v, browser.Clicking{Times: 1, Right: true})
+		return nil, r.pointer.click(ctx, s, v, browser.Clicking{Times: 1, Button: browser.RightButton})
 	},
 })

@@ -64,12 +64,12 @@ func (in *Input) Take(ctx context.Context, p Point) (release func(context.Contex
 			sent = append(sent, in.drag(input.DispatchDragEventTypeDragCancel, p, in.dragged))
 			in.dragged = nil
 		}
-		return in.await(ctx, "letting go", append(sent, in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMouseReleased, at: p, of: buttonLeft, count: 1}),
+		return in.await(ctx, "letting go", append(sent, in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMouseReleased, at: p, of: LeftButton, count: 1}),
 			in.tab.s.send(input.CommandSetInterceptDrags, input.SetInterceptDragsParams{Enabled: false}))...)
 	}
 	in.pointAt(p)
 	err = in.await(ctx, "dragging", in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMouseMoved, at: p}),
-		in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMousePressed, at: p, of: buttonLeft, down: true, count: 1}))
+		in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMousePressed, at: p, of: LeftButton, down: true, count: 1}))
 	if err != nil {
 		_ = release(ctx, p)
 	}
@@ -84,7 +84,7 @@ func (in *Input) Drag(ctx context.Context, path ...Point) error {
 	}
 	for _, p := range path {
 		in.pointAt(p)
-		if err := in.await(ctx, "dragging", in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMouseMoved, at: p, of: buttonLeft, down: true})); err != nil {
+		if err := in.await(ctx, "dragging", in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMouseMoved, at: p, of: LeftButton, down: true})); err != nil {
 			return err
 		}
 	}

@@ -115,13 +115,20 @@ func (in *Input) mayGo(ctx context.Context, fn string, arg map[string]any) error
 	if in.tab.context.Sites.count() == 0 {
 		return nil
 	}
+	_, err := in.leadsTo(ctx, fn, arg)
+	return err
+}
+
+// leadsTo gives the script of the frame where input goes in the end, also where frames are
+// replaced on the way.
+func (in *Input) leadsTo(ctx context.Context, fn string, arg map[string]any) (*PageScript, error) {
 	for lost := 0; ; lost++ {
-		_, err := in.follow(ctx, fn, arg)
+		at, err := in.follow(ctx, fn, arg)
 		if !errors.Is(err, ErrFrameLost) || lost >= fewLost {
-			return err
+			return at, err
 		}
 		if err := pause(ctx, lookAgain); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }
@@ -133,7 +140,6 @@ type goesInto struct {
 	Point *Point `json:"point"` // in that
 }
 
-// follow gives the script of the frame where input goes in the end.
 func (in *Input) follow(ctx context.Context, fn string, arg map[string]any) (*PageScript, error) {
 	at := &in.tab.Script
 	for range maxWays {

@@ -17,7 +17,7 @@ import (
 // another one.
 func (ps *PageScript) awaitWay(ctx context.Context, ways [][]Part) error {
 	for _, way := range ways {
-		for range mostSteps {
+		for range MostSteps {
 			if len(way) == 0 {
 				break
 			}
@@ -45,8 +45,8 @@ func (t *Tab) FramesMove(ctx context.Context, ways [][]Part) (waited bool) {
 	return waited
 }
 
-// mostSteps bounds how often a frame may go on before it is asked: some never rest.
-const mostSteps = 6
+// MostSteps bounds how often a frame may go on before it is asked: some never rest.
+const MostSteps = 6
 
 // awaitFrames waits for those of the frames on a way that are about to show another
 // document, and reports whether there are any.

@@ -27,59 +27,47 @@ type stillDown struct {
 	lift    *PageScript
 }
 
-// mouseButton is a button of the mouse, as MouseEvent.buttons has it.
-type mouseButton int64
+// Button is a button of the mouse, by its name. Empty: none, or of a click the primary one.
+type Button = input.MouseButton
 
 // The buttons of a mouse.
 const (
-	noButton     mouseButton = 0
-	buttonLeft   mouseButton = 1
-	buttonRight  mouseButton = 2
-	buttonMiddle mouseButton = 4
+	LeftButton   = input.MouseButtonLeft
+	MiddleButton = input.MouseButtonMiddle
+	RightButton  = input.MouseButtonRight
 )
 
-// mouseButtons are the buttons of a mouse by their names.
-var mouseButtons = map[string]mouseButton{"left": buttonLeft, "right": buttonRight, "middle": buttonMiddle}
+// Buttons lists the buttons of a mouse, the primary one first.
+var Buttons = []Button{LeftButton, MiddleButton, RightButton}
 
-// MouseButtons lists the names of a mouse's buttons, the primary one first.
-func MouseButtons() []string { return []string{"left", "middle", "right"} }
-
-// MouseButtonNamed is a click with the button of a name.
-func MouseButtonNamed(name string) Clicking {
-	b := mouseButtons[name]
-	return Clicking{Right: b == buttonRight, Middle: b == buttonMiddle}
-}
-
-var protocolButtons = map[mouseButton]input.MouseButton{noButton: input.MouseButtonNone, buttonLeft: input.MouseButtonLeft, buttonRight: input.MouseButtonRight, buttonMiddle: input.MouseButtonMiddle}
+// bits are the buttons as MouseEvent.buttons has them.
+var bits = map[Button]int64{LeftButton: 1, RightButton: 2, MiddleButton: 4}
 
 // mouseEvent is one event of the mouse.
 type mouseEvent struct {
 	kind      input.DispatchMouseEventType
 	at        Point
-	of        mouseButton // that goes down or up, or is down while the pointer moves
-	down      bool        // whether it is down then
-	count     int64       // of clicks, with it
-	modifiers int64       // beside those that are held
+	of        Button // that goes down or up, or is down while the pointer moves
+	down      bool   // whether it is down then
+	count     int64  // of clicks, with it
+	modifiers int64  // beside those that are held
 }
 
 // mouse sends one event of the mouse.
 func (in *Input) mouse(e mouseEvent) *pending {
-	buttons := in.held.buttons &^ int64(e.of)
+	buttons := in.held.buttons &^ bits[e.of]
 	if e.down {
-		buttons |= int64(e.of)
+		buttons |= bits[e.of]
+	}
+	if e.of == "" { // of a move it is a button that is held, which any listener can ask for
+		e.of = input.MouseButtonNone
+		if i := slices.IndexFunc(Buttons, func(b Button) bool { return buttons&bits[b] != 0 }); i >= 0 {
+			e.of = Buttons[i]
+		}
 	}
 	p := input.DispatchMouseEventParams{
-		Type: e.kind, X: e.at.X, Y: e.at.Y, Button: protocolButtons[e.of], Buttons: buttons, ClickCount: e.count,
+		Type: e.kind, X: e.at.X, Y: e.at.Y, Button: e.of, Buttons: buttons, ClickCount: e.count,
 		Modifiers: e.modifiers | in.held.mask,
-	}
-	// Of a move it is a button that is held, which any listener can ask for.
-	if e.kind == input.DispatchMouseEventTypeMouseMoved && e.of == noButton {
-		for _, b := range []mouseButton{buttonLeft, buttonRight, buttonMiddle} {
-			if buttons&int64(b) != 0 {
-				p.Button = protocolButtons[b]
-				break
-			}
-		}
 	}
 	if buttons != 0 { // as a mouse has it; signature pads draw by it
 		p.Force = 0.5
@@ -88,23 +76,22 @@ func (in *Input) mouse(e mouseEvent) *pending {
 }
 
 // IsDown reports whether a button is held.
-func (in *Input) IsDown(name string) bool { return in.held.buttons&int64(mouseButtons[name]) != 0 }
+func (in *Input) IsDown(b Button) bool { return in.held.buttons&bits[b] != 0 }
 
 // Hold presses a button at a point and keeps it down. What the primary button holds is
 // dragged by all moves from then on.
-func (in *Input) Hold(ctx context.Context, name string, p Point) error {
-	b := mouseButtons[name]
-	if b != buttonLeft {
+func (in *Input) Hold(ctx context.Context, b Button, p Point) error {
+	if b != LeftButton {
 		if err := in.PointMayGo(ctx, p); err != nil {
 			return err
 		}
 		if err := in.Move(ctx, p); err != nil {
 			return err
 		}
-		in.held.buttons |= int64(b)
+		in.held.buttons |= bits[b]
 		return in.await(ctx, "pressing a button", in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMousePressed, at: p, of: b, down: true, count: 1}))
 	}
-	lift, err := in.follow(ctx, "pointerGoes", map[string]any{"point": p, "lift": true})
+	lift, err := in.leadsTo(ctx, "pointerGoes", map[string]any{"point": p, "lift": true})
 	if err != nil {
 		return err
 	}
@@ -113,13 +100,12 @@ func (in *Input) Hold(ctx context.Context, name string, p Point) error {
 		return err
 	}
 	in.held.release, in.held.lift, in.held.from = release, lift, p
-	in.held.buttons |= int64(b)
+	in.held.buttons |= bits[b]
 	return nil
 }
 
 // Release lets a button go at a point, where what it drags is dropped.
-func (in *Input) Release(ctx context.Context, name string, p Point) error {
-	b := mouseButtons[name]
+func (in *Input) Release(ctx context.Context, b Button, p Point) error {
 	if err := in.PointMayGo(ctx, p); err != nil {
 		return err
 	}
@@ -128,7 +114,7 @@ func (in *Input) Release(ctx context.Context, name string, p Point) error {
 			return err
 		}
 	}
-	if b == buttonLeft && in.held.release != nil {
+	if b == LeftButton && in.held.release != nil {
 		var err error
 		if in.dragged != nil {
 			err = in.DropElement(ctx, p)
@@ -138,14 +124,14 @@ func (in *Input) Release(ctx context.Context, name string, p Point) error {
 		}
 		return err
 	}
-	in.held.buttons &^= int64(b)
+	in.held.buttons &^= bits[b]
 	return in.await(ctx, "releasing a button", in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMouseReleased, at: p, of: b, count: 1}))
 }
 
 func (in *Input) letLeftGo(ctx context.Context, p Point) error {
 	release := in.held.release
 	in.held.release, in.held.lift = nil, nil
-	in.held.buttons &^= int64(buttonLeft)
+	in.held.buttons &^= bits[LeftButton]
 	return release(ctx, p)
 }
 
@@ -245,7 +231,7 @@ func (in *Input) Modifiers() int64 { return in.held.mask }
 
 // OpensTabsWith reports whether a click so may open a tab that the page has not asked for.
 func (how Clicking) OpensTabsWith(in *Input) bool {
-	return how.Middle || opensTabs(how.Held.Mask()|in.held.mask)
+	return how.Button == MiddleButton || opensTabs(how.Held.Mask()|in.held.mask)
 }
 
 // HoldKey presses a key and keeps it down. One that is down already repeats, as on a
@@ -316,9 +302,9 @@ func (in *Input) LetGo(ctx context.Context) error {
 	if in.held.release != nil {
 		keep(in.letLeftGo(ctx, at))
 	}
-	for _, b := range []mouseButton{buttonMiddle, buttonRight} {
-		if in.held.buttons&int64(b) != 0 {
-			in.held.buttons &^= int64(b)
+	for _, b := range []Button{MiddleButton, RightButton} {
+		if in.IsDown(b) {
+			in.held.buttons &^= bits[b]
 			keep(in.await(ctx, "releasing a button", in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMouseReleased, at: at, of: b, count: 1})))
 		}
 	}

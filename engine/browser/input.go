@@ -37,8 +37,7 @@ type Input struct {
 // Clicking says how a point is clicked.
 type Clicking struct {
 	Times  int    // in quick succession; 0 is once
-	Right  bool   // with the secondary button
-	Middle bool   // with the wheel's
+	Button Button // empty: the primary one
 	Touch  bool   // with a finger, once
 	Held   *Chord // modifiers that are held meanwhile; nil: none
 }
@@ -58,18 +57,15 @@ func (in *Input) ClickAs(ctx context.Context, p Point, how Clicking) error {
 		return in.tap(ctx, p)
 	}
 	in.pointAt(p)
-	button := buttonLeft
-	switch {
-	case how.Right:
-		button = buttonRight
-	case how.Middle:
-		button = buttonMiddle
+	button := how.Button
+	if button == "" {
+		button = LeftButton
 	}
-	mouse := func(kind input.DispatchMouseEventType, of mouseButton, down bool, count int64) *pending {
+	mouse := func(kind input.DispatchMouseEventType, of Button, down bool, count int64) *pending {
 		return in.mouse(mouseEvent{kind: kind, at: p, of: of, down: down, count: count, modifiers: how.Held.Mask()})
 	}
 	sent := in.keys(how.Held.downs())
-	sent = append(sent, mouse(input.DispatchMouseEventTypeMouseMoved, noButton, false, 0))
+	sent = append(sent, mouse(input.DispatchMouseEventTypeMouseMoved, "", false, 0))
 	for n := int64(1); n <= max(1, int64(how.Times)); n++ {
 		sent = append(sent, mouse(input.DispatchMouseEventTypeMousePressed, button, true, n), mouse(input.DispatchMouseEventTypeMouseReleased, button, false, n))
 	}
@@ -298,7 +294,7 @@ func (in *Input) PressAndHold(ctx context.Context, p Point, hold time.Duration) 
 	if err := in.Move(ctx, p); err != nil {
 		return err
 	}
-	if err := in.await(ctx, "clicking", in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMousePressed, at: p, of: buttonLeft, down: true, count: 1})); err != nil {
+	if err := in.await(ctx, "clicking", in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMousePressed, at: p, of: LeftButton, down: true, count: 1})); err != nil {
 		return err
 	}
 	select {
@@ -307,7 +303,7 @@ func (in *Input) PressAndHold(ctx context.Context, p Point, hold time.Duration) 
 	}
 	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	return in.await(rctx, "clicking", in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMouseReleased, at: p, of: buttonLeft, count: 1}))
+	return in.await(rctx, "clicking", in.mouse(mouseEvent{kind: input.DispatchMouseEventTypeMouseReleased, at: p, of: LeftButton, count: 1}))
 }
 
 // Pointer is where the pointer is.
