@@ -68,6 +68,24 @@ func newInstance(t testing.TB) *instance {
 	return contextBehind(t, nil)
 }
 
+// oneBehindTheOther gives cases of a test that follow each other one instance, in which each
+// finds the page of the one before it, as in a session. After one that fails they have
+// another.
+func oneBehindTheOther(all *testing.T) func(testing.TB) *instance {
+	var in *instance
+	return func(t testing.TB) *instance {
+		if in == nil {
+			in = newInstance(all)
+		}
+		t.Cleanup(func() {
+			if t.Failed() {
+				in = nil
+			}
+		})
+		return in
+	}
+}
+
 // newProxied is one behind an outbound proxy that lets everything through.
 func newProxied(t testing.TB) *instance {
 	t.Helper()

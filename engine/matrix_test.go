@@ -143,23 +143,29 @@ var situations = []situation{
 // TestEveryActionInEverySituation plays the matrix: all of it if all tests are asked for,
 // or it is named. Otherwise it plays each action in every eighth situation, and each
 // situation with every eighth action.
+//
+// The situations of an action are played one behind the other, like the requests of a
+// session: most of what each took was a new context with a new process for its page.
 func TestEveryActionInEverySituation(t *testing.T) {
 	s := script{pages: matrixPages, files: []scriptFile{{"hello.txt", []byte("hello")}}}
 	base, other := s.server(t)
 	files := s.given(t)
 	for i, r := range rows {
-		for j, at := range situations {
-			if r.not[at.name] != "" || !need.Nth(i+j, 8) {
-				continue
+		t.Run(r.action, func(t *testing.T) {
+			t.Parallel()
+			in := oneBehindTheOther(t)
+			for j, at := range situations {
+				if r.not[at.name] != "" || !need.Nth(i+j, 8) {
+					continue
+				}
+				t.Run(at.name, func(t *testing.T) {
+					list, want := r.at(t, at)
+					fill := strings.NewReplacer("{{url}}", base, "{{other}}", other)
+					w, _ := json.Marshal(want)
+					runCaseOn(t, in, fill.Replace(`{"actions":[`+list+`]}`), fill.Replace(string(w)), files)
+				})
 			}
-			t.Run(r.action+"/"+at.name, func(t *testing.T) {
-				t.Parallel()
-				list, want := r.at(t, at)
-				fill := strings.NewReplacer("{{url}}", base, "{{other}}", other)
-				w, _ := json.Marshal(want)
-				runCase(t, fill.Replace(`{"actions":[`+list+`]}`), fill.Replace(string(w)), files)
-			})
-		}
+		})
 	}
 }
 
