@@ -48,6 +48,7 @@ function take(name, data) {
         // What ran when the connection broke and is not told of any more has ended.
         if (t.status === "running" && !data.tasks.some((other) => other.taskId === t.taskId)) void refresh(t.taskId);
       }
+      if (link.told) void older(); // the feed begins with the last few: more may have ended meanwhile
       link.told = true;
       break;
     case "worker":
