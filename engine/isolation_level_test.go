@@ -51,8 +51,13 @@ func keepingInstance(t *testing.T, level Isolation, flags ...string) *instance {
 	return in.(*instance)
 }
 
+// task leaves the mark, with more time than tasks have on a machine of its own.
 func (m mark) task(base string) string {
-	return fmt.Sprintf(`{"timeout":30000,"config":{%s},"actions":[{"open":"%s/"},%s]}`, m.config, base, m.actions)
+	config := `"actionTimeout":60000`
+	if m.config != "" {
+		config += "," + m.config
+	}
+	return fmt.Sprintf(`{"timeout":120000,"config":{%s},"actions":[{"open":"%s/"},%s]}`, config, base, m.actions)
 }
 
 // marking is a worker, and what a task finds in it that is the first.

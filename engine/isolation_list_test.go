@@ -127,7 +127,7 @@ func marksOf(s *markServer) []mark {
 func lookFor(s *markServer) string {
 	base, other, secure, third, plain := s.base(), s.other(), s.secure(), s.third(), s.plain()
 	running := func(s string) string { return strings.TrimSuffix(running(s), "}") + `,"options":{"push":"seen"}}` }
-	return `{"timeout":30000,"actions":[{"open":"` + base + `/other"},{"press":["#clip","Control+V"]},` + running(`
+	return `{"timeout":120000,"config":{"actionTimeout":60000},"actions":[{"open":"` + base + `/other"},{"press":["#clip","Control+V"]},` + running(`
 const soon=(p,ms)=>Promise.race([p,new Promise(r=>setTimeout(()=>r('nothing'),ms))]);
 const image=src=>new Promise(r=>{const i=new Image();i.onload=()=>r(i.naturalWidth);i.onerror=()=>r('none');i.src=src});
 const added=(tag,f)=>new Promise(r=>{const e=Object.assign(document.createElement(tag),f);e.onload=r;document.head.append(e)});
