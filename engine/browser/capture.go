@@ -1,17 +1,11 @@
 package browser
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image"
-	"image/color"
-	"image/draw"
-	"image/png"
-	"math"
 
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/page"
@@ -115,97 +109,6 @@ func (t *Tab) Visible(ctx context.Context) (seen Box, zoom float64, err error) {
 		return Box{}, 0, fmt.Errorf("asking what can be seen of the page: %w", err)
 	}
 	return Box{X: m.Seen.PageX, Y: m.Seen.PageY, Width: m.Seen.ClientWidth, Height: m.Seen.ClientHeight}, m.Seen.Scale, nil
-}
-
-// stitch takes a large picture in strips. Only one strip is in memory as pixels
-// at a time: the encoder asks for the rows from top to bottom.
-func (t *Tab) stitch(ctx context.Context, p Picture, scale float64) ([]byte, error) {
-	box := *p.Clip
-	s := &strips{ctx: ctx, tab: t, box: box, css: p.CSS, scale: scale, w: int(math.Round(box.Width * scale)), h: int(math.Round(box.Height * scale))}
-	var out bytes.Buffer
-	enc := png.Encoder{CompressionLevel: png.BestSpeed}
-	if err := enc.Encode(&out, s); err != nil {
-		return nil, fmt.Errorf("writing the picture: %w", err)
-	}
-	if s.err != nil {
-		return nil, s.err
-	}
-	return out.Bytes(), nil
-}
-
-// strips is a picture that is taken while it is read. Its pixels are those of the screen,
-// of which a CSS pixel has scale × scale.
-type strips struct {
-	ctx   context.Context
-	tab   *Tab
-	box   Box
-	css   bool
-	scale float64
-	w, h  int
-	top   int
-	now   *image.RGBA
-	err   error
-}
-
-func (s *strips) ColorModel() color.Model { return color.NRGBAModel }
-func (s *strips) Bounds() image.Rectangle { return image.Rect(0, 0, s.w, s.h) }
-
-// Opaque spares the encoder a pass over all pixels.
-func (s *strips) Opaque() bool { return true }
-
-func (s *strips) At(x, y int) color.Color {
-	if s.err != nil {
-		return color.NRGBA{}
-	}
-	if s.now == nil || y < s.top || y >= s.top+s.now.Bounds().Dy() {
-		s.load(y)
-		if s.err != nil {
-			return color.NRGBA{}
-		}
-	}
-	return s.now.At(x, y-s.top)
-}
-
-// load takes the strip that begins at a row, in pieces where it is wide too. Strips have
-// less rows where more than one piece is beside the other.
-func (s *strips) load(y int) {
-	most := maxStrip
-	if s.w > maxStrip {
-		most = max(1, maxStrip*maxStrip/s.w)
-	}
-	high := s.whole(min(most, s.h-y), s.h-y)
-	strip := image.NewRGBA(image.Rect(0, 0, s.w, high))
-	for x := 0; x < s.w; {
-		wide := s.whole(min(maxStrip, s.w-x), s.w-x)
-		b, err := s.tab.capture(s.ctx, Picture{Format: "png", CSS: s.css, Clip: &Box{
-			X: s.box.X + float64(x)/s.scale, Y: s.box.Y + float64(y)/s.scale, Width: float64(wide) / s.scale, Height: float64(high) / s.scale,
-		}})
-		if err != nil {
-			s.err = err
-			return
-		}
-		piece, err := png.Decode(bytes.NewReader(b))
-		if err != nil {
-			s.err = fmt.Errorf("reading a piece of the picture: %w", err)
-			return
-		}
-		draw.Draw(strip, image.Rect(x, 0, x+wide, high), piece, piece.Bounds().Min, draw.Src)
-		x += wide
-	}
-	s.now, s.top = strip, y
-}
-
-// whole makes a number of pixels one of whole CSS pixels, where there are more after it.
-func (s *strips) whole(n, left int) int {
-	if n == left {
-		return n
-	}
-	for k := n; k > n*3/4; k-- {
-		if css := float64(k) / s.scale; math.Abs(css-math.Round(css)) < 1e-6 {
-			return k
-		}
-	}
-	return n
 }
 
 // scale is how many pixels of the screen a CSS pixel is wide.
