@@ -14,7 +14,7 @@ import (
 
 var _ = define(Action[lang.Pair[lang.Selector, lang.Text]]{
 	Name: "fill", Group: "Interaction",
-	Doc: "Types a text into a field, with real key events for each character. It clears the field first; with `clear: false` it appends the text. " +
+	Doc: "Types a text into a field, with real key events for each character. Of a text of more than 2,000 characters, only the first and the last 30 and the ends of lines have keys. What is between goes in by parts of up to 1,000, with `beforeinput` and `input` events for each, as what is dictated does. `type` has keys for all. It clears the field first; with `clear: false` it appends the text. " +
 		"Fields with a value that is chosen instead of typed (date, time, month, week, color, range) get the value at once, with `input` and `change` events. Editable elements work like fields; a label, or a text in it, stands for its control. " +
 		"The action fails if the field accepts none of the text. If the page changes the text (a mask, a maximum length, other letters), a warning shows the field's value, or `***` for a password. " +
 		"It waits for a disabled or read-only field up to the action's time, because pages enable fields when their data arrives; `options.timeout` shortens that. While it waits, it gives a read-only field the focus and clicks it once. " +
@@ -56,6 +56,7 @@ type ready struct {
 	Slow    bool           `json:"slow"`    // the page does something between two characters
 	Watched bool           `json:"watched"` // the page script reports the outcome
 	Whole   bool           `json:"whole"`   // keys would be rewritten: it goes in at once
+	Parts   bool           `json:"parts"`   // a long text may go in by parts: few keys are waited for
 }
 
 // filling is one step that fills a field.
@@ -145,10 +146,11 @@ func (fl *filling) once(ctx context.Context, text string, clear bool, all, again
 	var f ready
 	fl.run.typings++
 	id := fl.run.typings
-	keys, last := browser.Keys(text)
+	keys, last := browser.Keys(text, false)
+	few, _ := browser.Keys(text, true)
 	ask := func(clicked bool) error {
 		f = ready{}
-		return fl.run.page.ask(ctx, fl.step, "fill", fl.into, map[string]any{"text": text, "clear": clear, "clicked": clicked, "id": id, "keys": keys, "tries": again}, &f)
+		return fl.run.page.ask(ctx, fl.step, "fill", fl.into, map[string]any{"text": text, "clear": clear, "clicked": clicked, "id": id, "keys": keys, "few": few, "tries": again}, &f)
 	}
 	t, err := fl.run.tabs.Tab(ctx)
 	if err != nil {
@@ -191,7 +193,7 @@ func (fl *filling) once(ctx context.Context, text string, clear bool, all, again
 			return err
 		}
 	}
-	typed, err := t.Input.Type(ctx, text, pause)
+	typed, err := t.Input.Type(ctx, text, f.Parts, pause)
 	if typed > 0 && errors.Is(err, context.DeadlineExceeded) {
 		typed += all - utf8.RuneCountInString(text)
 		return none, Problemf(CodeTimeout, "Only %d of %d %s typed into %q within %dms: a longer text needs a longer timeout", typed, all, Plural(all, "character was", "characters were"), fl.into.String(), Millis(fl.run.limit))

@@ -44,7 +44,7 @@ var _ = define(Action[lang.Text]{
 		r.page.input = sentAct
 		ctx, cancel := r.page.strict(ctx)
 		defer cancel()
-		typed, err := t.Input.Type(ctx, text, pause)
+		typed, err := t.Input.Type(ctx, text, false, pause)
 		if all := utf8.RuneCountInString(text); typed > 0 && errors.Is(err, context.DeadlineExceeded) {
 			return nil, Problemf(CodeTimeout, "Only %d of %d %s typed within %dms: a longer text needs a longer timeout", typed, all, Plural(all, "character was", "characters were"), Millis(r.limit))
 		}

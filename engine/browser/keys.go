@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
@@ -343,11 +344,20 @@ func (c *Chord) Writes() string {
 	return c.key.Text
 }
 
+// keysOf are those of a stroke that is one character.
+func keysOf(stroke string) []input.DispatchKeyEventParams {
+	r, size := utf8.DecodeRuneInString(stroke)
+	if size < len(stroke) {
+		return nil
+	}
+	return keysFor(r)
+}
+
 // Keys counts the characters of a text that are typed by keys of their own, and
-// says whether the last one is.
-func Keys(text string) (n int, last bool) {
-	for _, r := range text {
-		if last = keysFor(r) != nil; last {
+// says whether the last one is. Of a long text, parts have none.
+func Keys(text string, parts bool) (n int, last bool) {
+	for stroke := range strokes(text, parts) {
+		if last = keysOf(stroke) != nil; last {
 			n++
 		}
 	}

@@ -2,7 +2,9 @@ package browser
 
 import (
 	"context"
+	"iter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/chromedp/cdproto/input"
 )
@@ -19,12 +21,48 @@ const (
 // before some.
 const eachLooked, someLooked = 256, 32
 
+// Of a text of more than longText characters, only the first and the last edge of them are
+// typed by keys where parts are asked for. What is between goes in by parts, as what is
+// dictated does: a page needs a millisecond for a key, or several, and as long for a part.
+const (
+	longText = 2000
+	edge     = 30
+	partSize = 1000
+)
+
+// strokes are a text in the order in which it is typed: characters, and the parts of a long
+// one, each within a line. Lines end by keys, for pages see by these that they do.
+func strokes(text string, parts bool) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		all := 0
+		if parts {
+			all = utf8.RuneCountInString(text)
+		}
+		for n := 0; text != ""; {
+			_, size := utf8.DecodeRuneInString(text)
+			runes := 1
+			if all > longText && n >= edge && text[0] != '\n' {
+				for most := min(partSize, all-edge-n); runes < most && text[size] != '\n'; runes++ {
+					_, more := utf8.DecodeRuneInString(text[size:])
+					size += more
+				}
+			}
+			if !yield(text[:size]) {
+				return
+			}
+			text, n = text[size:], n+runes
+		}
+	}
+}
+
 // Type types a text into whatever has the focus, each character with the events
-// of its key, and says how many characters it has typed. Where there is a pause it
-// comes between two characters. It stops where the document has gone that they are for.
-func (in *Input) Type(ctx context.Context, text string, pause func(context.Context) error) (typed int, err error) {
+// of its key, or a long one by parts, and says how many characters it has typed. Where there
+// is a pause it comes between two characters. It stops where the document has gone that they
+// are for.
+func (in *Input) Type(ctx context.Context, text string, parts bool, pause func(context.Context) error) (typed int, err error) {
 	var sent []*pending
-	var ends []int // of each character on its way: how many events there are up to its last
+	var ends []int  // of each stroke on its way: how many events there are up to its last
+	var sizes []int // and its characters
 	ahead := firstAhead
 	// arrive waits until so many characters are over.
 	arrive := func(n int) error {
@@ -34,8 +72,10 @@ func (in *Input) Type(ctx context.Context, text string, pause func(context.Conte
 		for over < n && ends[over] <= done {
 			over++
 		}
-		typed += over
-		sent, ends = sent[events:], ends[n:]
+		for _, size := range sizes[:over] {
+			typed += size
+		}
+		sent, ends, sizes = sent[events:], ends[n:], sizes[n:]
 		for i := range ends {
 			ends[i] -= events
 		}
@@ -43,12 +83,15 @@ func (in *Input) Type(ctx context.Context, text string, pause func(context.Conte
 	}
 	defer func() { in.mu.Lock(); in.watched = false; in.mu.Unlock() }()
 	bounded := in.tab.context.Sites.bounded()
-	for i, r := range text {
+	i := -1
+	for stroke := range strokes(text, parts) {
+		i++
 		if in.goneUnder() {
 			break
 		}
+		size := utf8.RuneCountInString(stroke)
 		// The focus may move with each key, or be taken by a frame.
-		if bounded && (i < eachLooked || i%someLooked == 0) {
+		if bounded && (i < eachLooked || i%someLooked == 0 || size > 1) {
 			if i > 0 && len(ends) > 0 {
 				if err := arrive(len(ends)); err != nil {
 					return typed, err
@@ -66,14 +109,20 @@ func (in *Input) Type(ctx context.Context, text string, pause func(context.Conte
 				return typed, err
 			}
 		}
-		keys := keysFor(r)
+		keys := keysOf(stroke)
 		for _, e := range keys {
 			sent = append(sent, in.tab.s.send(input.CommandDispatchKeyEvent, e))
 		}
 		if keys == nil {
-			sent = append(sent, in.tab.s.send(input.CommandInsertText, input.InsertTextParams{Text: string(r)}))
+			sent = append(sent, in.tab.s.send(input.CommandInsertText, input.InsertTextParams{Text: stroke}))
 		}
-		if ends = append(ends, len(sent)); len(ends) < ahead {
+		ends, sizes = append(ends, len(sent)), append(sizes, size)
+		if size > 1 { // one at a time
+			if err := arrive(len(ends)); err != nil {
+				return typed, err
+			}
+		}
+		if len(ends) < ahead {
 			continue
 		}
 		// Half of them stay on their way, so that the page never waits for more.

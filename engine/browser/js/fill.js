@@ -200,7 +200,7 @@ const remark = (el, all) => {
 // has loaded, and of an element of its own that is put together when it likes.
 const unmade = (el) => dom.state(dom.doc(el)) !== 'complete' || dom.tag(el).includes('-');
 
-// T.fill({t, in, ms, text, clear, id, keys, tries}): makes a field ready to be typed into
+// T.fill({t, in, ms, text, clear, id, keys, few, tries}): makes a field ready to be typed into
 // and gives {erase: whether to erase first} and the like, or sets the value of a
 // field that cannot be typed into: {set: true}. {click: point} asks for a click
 // first. With {watched: true} what comes of it is told: see attend.
@@ -307,7 +307,7 @@ const readyToFill = async (a, waits, over, host, why) => {
     await idle();
     if (!attached(el)) return undefined;
   }
-  const typing = (how, others) => ({ v: { ...how, watched: attend(el, a, others) } });
+  const typing = (how, others) => ({ v: { ...how, parts: byParts(el, a), watched: attend(el, a, others) } });
   if (!a.origins && empty && is(el, 'input')) {
     await undefined; // frameworks draw what follows from the focus before the next task, or a little later
     if (textIn(el) !== '' || hasPattern(el)) await T.drawn();

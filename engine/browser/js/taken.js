@@ -19,15 +19,19 @@ const holds = (el, got, want, text) => {
   return (kind === 'email' || kind === 'url') && got === want.trim();
 };
 
-// attend follows the keys of a text into a field: a.keys of them for the text, and
+// byParts reports whether a long text may go in by parts where there are keys for few of its
+// characters: into what holds it itself, not into what gives its keys on.
+const byParts = (el, a) => a.few < a.keys && !handsOn(el) && !oneByOne(el) && (isEditable(el) || is(el, 'textarea') || is(el, 'input') && typed.includes(dom.inputType(el)));
+
+// attend follows the keys of a text into a field: a.keys of them for the text, or a.few, and
 // others before. Keys that have lost their field, since the page has drawn it anew or
 // has given the focus to something else, are kept from the page; what they were to
 // write is typed into the field once more. A document that goes under them says what it
 // has had.
 const attend = (el, a, others = 0) => {
   unattend();
-  const before = textIn(el), lines = a.text.split('\n'), view = viewOf(el);
-  const w = typing = { id: a.id, el, t: a.t, in: a.in, each: a.each, i: a.i, text: a.text, before, last: before, base: a.clear || isPart(el) ? '' : before, start: a.clear || isPart(el) ? '' : before, lines, line: 0, keys: a.keys, left: a.keys + others, into: [], moved: false, enters: 0, lost: 0, fell: 0, seen: 0, kept: a.tries > 0, odd: null, blind: handsOn(el) };
+  const before = textIn(el), lines = a.text.split('\n'), view = viewOf(el), few = byParts(el, a);
+  const w = typing = { id: a.id, el, t: a.t, in: a.in, each: a.each, i: a.i, text: a.text, before, last: before, base: a.clear || isPart(el) ? '' : before, start: a.clear || isPart(el) ? '' : before, lines, line: 0, keys: few ? a.few : a.keys, left: (few ? a.few : a.keys) + others, into: [], moved: false, enters: 0, lost: 0, fell: 0, seen: 0, kept: a.tries > 0, odd: null, blind: handsOn(el) };
   if (w.left === 0) return false;
   w.all = w.left;
   w.into.push(el);
@@ -44,6 +48,7 @@ const attend = (el, a, others = 0) => {
   for (let root = dom.root(el); root; root = hostOf(root) && dom.root(hostOf(root))) left.observe(root, { childList: true, subtree: true });
   if (lines.length > 1 || w.blind) hear('keydown');
   hear('keyup');
+  if (few) hear('beforeinput');
   if (activeIn(el) !== el && !isEditable(el)) hear('keydown'); // the focus has been taken already
   w.hear = () => hear('keydown');
   // Where a document of another frame has the focus, keys that go there are kept from it, too.
@@ -122,7 +127,8 @@ const robbed = (w, to) => {
 // follows sees one event of a key, and with the last of them tells what has come of the
 // text.
 const follows = (w, e) => {
-  const el = w.el, there = attached(el), down = e.type === 'keydown', to = e.target === el ? el : e.composedPath()[0];
+  const el = w.el, there = attached(el), part = e.type === 'beforeinput', down = e.type === 'keydown' || part, to = e.target === el ? el : e.composedPath()[0];
+  if (part && !(e.data?.length > 1)) return; // a character, after its key
   const astray = w.lost > 0 || w.fell > 0 || (there ? down && robbed(w, to) : nowhere(dom.doc(el)));
   if (astray) {
     e.preventDefault();
@@ -130,6 +136,7 @@ const follows = (w, e) => {
     if (down) w.lost++;
   }
   if (e.key === 'Enter' && there && !w.lost) { if (down) w.enters++; ended(w, e.type); }
+  if (part) return;
   if (down) {
     if (w.blind && there && !astray && closed(el)) w.fell++;
     return;
