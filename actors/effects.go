@@ -46,7 +46,7 @@ func (w *worker) carryOut(ctx actor.Context, e fsm.Event, eff fsm.Effect) {
 	case fsm.OpenSession:
 		w.openSession(ctx, eff.Session)
 	case fsm.RenameSession:
-		ctx.Send(w.survives.session.pid, &sessionRename{ID: eff.To, Timeout: w.openTimeout()})
+		ctx.Send(w.survives.session.pid, &sessionRename{ID: eff.To, Timeout: w.openTimeout(), Label: w.claim.Execute.Task.Session.Label})
 		w.survives.session.id = eff.To
 	case fsm.RestartSessionTimer:
 		ctx.Send(w.survives.session.pid, &sessionResetTimer{Timeout: w.sessionTimeout()})
@@ -114,6 +114,7 @@ func (w *worker) openSession(ctx actor.Context, id string) {
 	now := time.Now()
 	rec := records.Session{
 		ID: id, Account: w.claim.Execute.Account.ID, Worker: w.spec.ID, Node: w.node.cfg.Node, Timeout: w.openTimeout(), Started: now,
+		Label: w.claim.Execute.Task.Session.Label,
 	}
 	if w.spec.Owner == "" {
 		rec.Until = now.Add(w.node.cfg.Session.MaxAge)

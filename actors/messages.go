@@ -73,6 +73,7 @@ type launch struct{}
 // Wait when the session is on disk.
 type sessionBegin struct {
 	Timeout time.Duration // as the request says; zero: it does not
+	Label   string        // as the request says; empty: it does not
 	Task    time.Duration // how long the task may take
 	Wait    bool
 }
@@ -148,6 +149,7 @@ type sessionResetTimer struct{ Timeout time.Duration }
 type sessionRename struct {
 	ID      string
 	Timeout time.Duration
+	Label   string
 }
 
 // sessionRepeat asks the session to tell its worker again if its time is up: the

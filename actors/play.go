@@ -33,6 +33,8 @@ func (w *worker) begin(ctx actor.Context) {
 			Async: x.Task.Async, Actions: x.Task.Actions(), Began: r.began, Schedule: x.Schedule,
 		})
 		w.browser.used()
+	}
+	if x := w.claim.Execute; x.Task.Counts() || x.Task.SetsUp() {
 		p.restored, w.browser.restored = w.browser.restored, false
 	}
 	w.node.background.Go(func() {
@@ -101,7 +103,7 @@ func (p *play) play(base context.Context) fsm.Ending {
 	ctx, cancel := context.WithDeadline(base, p.run.since().Add(p.run.claim.Timeout))
 	defer cancel()
 	out, how := &engine.Outcome{End: engine.EndCompleted, Data: nothing}, fsm.OK
-	if len(task.Steps) > 0 {
+	if len(task.Steps) > 0 || task.SetsUp() {
 		out, how = p.protected(ctx, task, st)
 	}
 	if p.restored && !out.Restored {

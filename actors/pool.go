@@ -209,8 +209,12 @@ func (p *pool) onSurveyWorkers(ctx actor.Context, _ *api.SurveyWorkers) {
 
 func (p *pool) onListWorkers(ctx actor.Context, m *api.ListWorkers) {
 	var all []api.WorkerInfo
+	held := p.node.sessions.held()
 	for _, s := range p.scheduler.All {
 		if info, may := snapshotOf(s).VisibleTo(m.Account.ID, false); may {
+			if info.Session != "" {
+				info.Held = held[info.Session]
+			}
 			all = append(all, info)
 		}
 	}

@@ -21,7 +21,7 @@ func (p *play) beginSession(base context.Context) (*engine.Cache, error) {
 	c := p.run.claim
 	m := &sessionBegin{Task: c.Timeout, Wait: c.NeedsAck}
 	if s := c.Execute.Task.Session; s != nil {
-		m.Timeout = s.Timeout
+		m.Timeout, m.Label = s.Timeout, s.Label
 	}
 	s, err := ask[sessionBegun](base, p.node.system, p.session, m)
 	if err == nil && s.Refusal != nil {

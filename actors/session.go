@@ -51,6 +51,7 @@ func (s *session) handle(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		s.book.node.sessions.add(ctx.Self())
+		s.describe(ctx, false)
 		s.arm(ctx)
 	case *actor.Stopping:
 		s.book.node.sessions.remove(ctx.Self())
@@ -65,9 +66,12 @@ func (s *session) handle(ctx actor.Context) {
 		s.disarm()
 		s.book.rename(s.rec.ID)
 		s.rec.ID, s.rec.Timeout, s.cache, s.renamed = m.ID, m.Timeout, engine.NewCache(), true
+		s.setLabel(m.Label)
+		s.describe(ctx, true)
 	case *sessionResetTimer:
 		s.setTimeout(m.Timeout)
 		s.rec.Deadline = s.rec.DeadlineFrom(time.Now())
+		s.describe(ctx, false)
 		s.arm(ctx)
 	case *sessionErase:
 		root, sender := ctx.ActorSystem().Root, ctx.Sender()
@@ -104,7 +108,9 @@ func (s *session) begin(ctx actor.Context, m *sessionBegin) {
 	}
 	s.disarm()
 	s.setTimeout(m.Timeout)
+	s.setLabel(m.Label)
 	s.rec.Deadline = s.rec.DeadlineFrom(time.Now().Add(m.Task))
+	s.describe(ctx, true)
 	s.book.node.sessions.addCache(ctx.Self(), s.cache)
 	reply, root, sender := &sessionBegun{}, ctx.ActorSystem().Root, ctx.Sender()
 	var state []byte
@@ -135,6 +141,7 @@ func (s *session) keep(ctx actor.Context, m *sessionKeep) {
 	if !m.Still {
 		s.setTimeout(m.Timeout)
 		s.rec.Deadline = s.rec.DeadlineFrom(time.Now())
+		s.describe(ctx, false)
 	}
 	root, sender := ctx.ActorSystem().Root, ctx.Sender()
 	state, err := s.state()
@@ -194,6 +201,17 @@ func (s *session) setTimeout(timeout time.Duration) {
 	if timeout > 0 {
 		s.rec.Timeout = timeout
 	}
+}
+
+func (s *session) setLabel(label string) {
+	if label != "" {
+		s.rec.Label = label
+	}
+}
+
+// describe lets the account of the session know how it is now.
+func (s *session) describe(ctx actor.Context, runs bool) {
+	s.book.node.sessions.describe(ctx.Self(), &s.rec, runs)
 }
 
 func (s *session) arm(ctx actor.Context) {

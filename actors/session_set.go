@@ -9,6 +9,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/actors/records"
 	"troupe/engine"
 )
@@ -19,6 +20,39 @@ type sessionSet struct {
 	all map[*actor.PID]bool
 	// caches are what tasks share with their sessions, by the id of the actor.
 	caches map[string]*engine.Cache
+	// about is what their account may know of them, by the id of the actor.
+	about map[string]aboutSession
+}
+
+// aboutSession is a session as others see it.
+type aboutSession struct {
+	id   string
+	held api.HeldSession
+}
+
+// describe says how a session is now. Its time stands while a task runs.
+func (h *sessionSet) describe(s *actor.PID, rec *records.Session, runs bool) {
+	a := aboutSession{rec.ID, api.HeldSession{Opened: rec.Started, Timeout: rec.Timeout, Label: rec.Label}}
+	if !runs {
+		a.held.Expires = rec.Deadline
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.about == nil {
+		h.about = map[string]aboutSession{}
+	}
+	h.about[s.Id] = a
+}
+
+// held is what is known of all sessions, by their identifiers.
+func (h *sessionSet) held() map[string]*api.HeldSession {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := make(map[string]*api.HeldSession, len(h.about))
+	for _, a := range h.about {
+		all[a.id] = &a.held
+	}
+	return all
 }
 
 // addCache makes the cache of a session known to the task that begins in it.
@@ -56,6 +90,7 @@ func (h *sessionSet) remove(s *actor.PID) {
 	defer h.mu.Unlock()
 	delete(h.all, s)
 	delete(h.caches, s.Id)
+	delete(h.about, s.Id)
 }
 
 func (h *sessionSet) list() []*actor.PID {

@@ -172,6 +172,9 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 		tabs.Network.Watch()
 		defer tabs.Network.Unwatch()
 	}
+	if t.SetsUp() { // what it leaves goes with the context, although no action has used that
+		tabs.Touch()
+	}
 	tabs.ForgetElements()
 	tabs.Transfers.BeginTask(t.Config.RefuseDownloads)
 	r.beginDialogs()

@@ -148,6 +148,7 @@ func (d *decoder) readTask(n *lang.Node) *Task {
 		d.Fault(actions, "want at least one action")
 	}
 	t.Files, t.warnings = d.files, d.Warnings()
+	t.lasting = t.Config.lasts()
 	t.network, t.reads, t.severalResponses = d.network, d.reads, d.severalResponses
 	return t
 }
@@ -202,6 +203,7 @@ func (d *decoder) readSession(n *lang.Node) *Session {
 			s.Timeout = time.Duration(lang.NumberShape("a time in milliseconds", float64(Millis(MinSessionTimeout)), float64(Millis(MaxSessionTimeout))).Read(&d.Decoder, f)) * time.Millisecond
 		}),
 		lang.Field("override", func(f *lang.Node) { s.Override = lang.BoolShape.Read(&d.Decoder, f) }),
+		lang.Field("label", func(f *lang.Node) { s.Label = d.readLabel(f) }),
 	)
 	if s.Close && s.ID == "" {
 		d.Fault(n, "close needs id, the session to close")

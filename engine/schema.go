@@ -184,6 +184,7 @@ func taskSchema(base string) object {
 				{"close", optional(lang.BoolShape.Schema, "Ends the session of id after the actions.")},
 				{"timeout", optional(lang.NumberShape("", float64(Millis(MinSessionTimeout)), float64(Millis(MaxSessionTimeout))).Schema, "How long the session can stay unused, in milliseconds.", entry{"default", Millis(DefaultSessionTimeout)})},
 				{"override", optional(lang.BoolShape.Schema, "Takes over a worker that the account has reserved.")},
+				{"label", optional(labelSchema, "A name for people, in the list of sessions.")},
 			})},
 			{"async", optional(lang.BoolShape.Schema, "Responds as soon as a worker has the task. Plans Standard and Pro.", entry{"default", false})},
 			{"profile", optional(profileSchema, "The profile whose cookies and storage are put in before the task and saved after it.")},

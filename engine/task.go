@@ -41,6 +41,7 @@ type Task struct {
 	network          bool            // an action looks at requests
 	reads            bool            // an action reads downloads
 	warnings         []lang.Fault    // of its reading; see [Task.Review]
+	lasting          bool            // its config has what a session keeps for its later tasks
 	severalResponses bool            // its responses are a list, however many they are
 	asText           bool            // it has no steps: see [Task.AsText]
 	actions          int             // of a task that is kept as text
@@ -74,6 +75,7 @@ type Session struct {
 	Close    bool
 	Timeout  time.Duration // zero when the request does not say
 	Override bool
+	Label    string // for lists; empty: as it was
 }
 
 // used reports whether the request asks anything of a session: a time alone
@@ -90,6 +92,12 @@ func (t *Task) Keeps() bool {
 // Counts reports whether the task counts against the plan's daily number: a
 // request that only starts or closes a session does not.
 func (t *Task) Counts() bool { return t.Actions() > 0 }
+
+// SetsUp reports whether a task without actions has to be played all the same: it leaves a
+// session whose later tasks find what it says of pages, or may not leave its sites.
+func (t *Task) SetsUp() bool {
+	return t.Actions() == 0 && t.Keeps() && (t.lasting || len(t.bound) > 0)
+}
 
 // Source is the JSON that the task was parsed from.
 func (t *Task) Source() []byte { return t.source }

@@ -21,7 +21,7 @@ var listsOf = map[string]map[string]string{
 	"/v1/batches/{batchId}/results": {"": "0192f0a1b2c3d4/0000000007", "?order=items": "12"},
 	"/v1/batches/{batchId}/failed":  {"": ""},
 	"/v1/batches/{batchId}/dropped": {"": ""},
-	"/v1/workers":                   {"": ""}, "/v1/flows": {"": ""}, "/v1/profiles": {"": ""}, "/v1/schedules": {"": ""}, "/v1/endpoints": {"": ""}, "/v1/tokens": {"": ""}, "/v1/links": {"": ""},
+	"/v1/sessions":                  {"": ""}, "/v1/workers": {"": ""}, "/v1/flows": {"": ""}, "/v1/profiles": {"": ""}, "/v1/schedules": {"": ""}, "/v1/endpoints": {"": ""}, "/v1/tokens": {"": ""}, "/v1/links": {"": ""},
 }
 
 // notLists are the other things that a client gets with a token.

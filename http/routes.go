@@ -126,7 +126,7 @@ func ignoreName(h handler) func(*fasthttp.RequestCtx, string) *answer.Refusal {
 func (s *Server) routes() []route {
 	web := website{address: s.cfg.Address, faults: &s.faults}
 	itself := func(name string) string { return name }
-	return append(slices.Concat(s.batchRoutes(), s.noticeRoutes(), s.scheduleRoutes()), []route{
+	return append(slices.Concat(s.batchRoutes(), s.noticeRoutes(), s.scheduleRoutes(), s.sessionRoutes()), []route{
 		s.tokenRoute("POST", "/v1", withoutName(s.execute)).reading(keyHeader, traceHeader),
 		s.tokenRoute("POST", "/v1/", withoutName(s.execute)).reading(keyHeader, traceHeader),
 		s.tokenRoute("POST", "/v1/execute", withoutName(s.execute)).reading(keyHeader, traceHeader),

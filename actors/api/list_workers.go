@@ -40,7 +40,7 @@ func VisibleTo(account string, workers []WorkerInfo) (all []WorkerInfo) {
 			continue
 		}
 		if w.Account != account {
-			w.Session, w.TaskID = "", ""
+			w.Session, w.TaskID, w.Held = "", "", nil
 		}
 		w.Account = ""
 		all = append(all, w)

@@ -26,6 +26,17 @@ type WorkerInfo struct {
 	Account string `json:"Account"`
 	// Node is the node that has it, in a cluster. Only operators see it.
 	Node string `json:"Node"`
+	// Held says more of its session, where the account that holds it asks for its workers; nil
+	// elsewhere, and from nodes of earlier releases.
+	Held *HeldSession `json:"Held,omitempty"`
+}
+
+// HeldSession is what the account of a session may know of it.
+type HeldSession struct {
+	Opened  time.Time     `json:"Opened"`
+	Expires time.Time     `json:"Expires,omitzero"` // if nobody uses it; zero: a task runs, and its time stands
+	Timeout time.Duration `json:"Timeout"`
+	Label   string        `json:"Label,omitempty"`
 }
 
 // State is what a worker is doing.

@@ -45,6 +45,7 @@ type Session struct {
 	Until    time.Time     `json:"until,omitzero"` // it ends then in any case
 	Deadline time.Time     `json:"deadline"`       // it ends then if nobody uses it
 	Saved    time.Time     `json:"saved"`
+	Label    string        `json:"label,omitempty"` // for people
 }
 
 // SessionState is what a session needs to go on in another browser. It is stored

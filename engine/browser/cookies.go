@@ -110,7 +110,7 @@ func (jar *CookieJar) set(ctx context.Context, all []Cookie) error {
 		}
 		params.Cookies = append(params.Cookies, p)
 	}
-	jar.context.touch()
+	jar.context.Touch()
 	err := jar.context.b.root.call(ctx, storage.CommandSetCookies, params, nil)
 	var refused *cdproto.Error
 	if errors.As(err, &refused) {
@@ -145,8 +145,8 @@ func (jar *CookieJar) Clear(ctx context.Context) error {
 	return nil
 }
 
-// touch notes that a task may have left something behind.
-func (c *Context) touch() {
+// Touch notes that a task may have left something behind.
+func (c *Context) Touch() {
 	c.mu.Lock()
 	c.used = true
 	c.mu.Unlock()

@@ -55,7 +55,7 @@ var RequestKinds = map[string][]network.ResourceType{
 // SetRules gives the requests of the context's pages and workers these rules in place of
 // those that they had.
 func (c *Context) SetRules(ctx context.Context, rules *RequestRules) error {
-	c.touch()
+	c.Touch()
 	c.mu.Lock()
 	before := c.rules
 	c.rules = rules

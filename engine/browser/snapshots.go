@@ -174,7 +174,7 @@ func (sn *Snapshots) Restore(ctx context.Context, s *State) error {
 	sn.mu.Lock()
 	sn.local = s.Local
 	sn.mu.Unlock()
-	sn.context.touch()
+	sn.context.Touch()
 	if s.Width > 0 && s.Height > 0 {
 		if err := sn.context.SetSize(ctx, s.Width, s.Height); err != nil {
 			return err

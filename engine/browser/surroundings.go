@@ -50,7 +50,7 @@ type Geolocation struct {
 // the open ones, those that come, their frames and workers. A device that is another one
 // than before also sets the size of pages.
 func (c *Context) Surround(ctx context.Context, s *Surroundings) error {
-	c.touch()
+	c.Touch()
 	if s.Device != nil && s.Device.UserAgent != "" {
 		if err := c.b.root.call(ctx, browser.CommandGetVersion, nil, &s.version); err != nil {
 			return fmt.Errorf("reading the browser's version: %w", err)

@@ -78,9 +78,10 @@ func (k *besieged) rows() []largest {
 		{of: "getFile", room: ofFiles, as: "nobody", prepare: func(k *besieged) { k.file() }, path: (*besieged).file},
 
 		// what is small
-		{of: "cluster", room: aFew, want: 404}, {of: "listWorkers", room: aFew}, {of: "usage", room: aFew}, {of: "listOwnTokens", room: aFew},
+		{of: "cluster", room: aFew, want: 404}, {of: "listWorkers", room: aFew}, {of: "listSessions", room: aFew}, {of: "usage", room: aFew}, {of: "listOwnTokens", room: aFew},
 		none("DELETE", "deleteFlow", "/v1/flows/none"), none("DELETE", "deleteProfile", "/v1/profiles/none"), none("DELETE", "cancelTask", "/v1/tasks/none"), none("DELETE", "deleteSchedule", "/v1/schedules/none"),
 		none("DELETE", "removeEndpoint", "/v1/endpoints/none"), none("DELETE", "revokeLink", "/v1/links/none"), none("DELETE", "revokeTicket", "/v1/tickets/none"),
+		none("GET", "getSession", "/v1/sessions/none"), none("DELETE", "closeSession", "/v1/sessions/none"),
 		none("POST", "retryTask", "/v1/tasks/none/retry"), none("POST", "redeliver", "/v1/notices/none/redeliver"), none("POST", "enableEndpoint", "/v1/endpoints/none/enable"), none("POST", "runSchedule", "/v1/schedules/none/run"),
 		{of: "pauseBatch", room: anAccount, prepare: func(k *besieged) { k.paused("pause") }, path: func(k *besieged) string { return "/v1/batches/" + k.paused("pause") + "/pause" }, body: says("{}", largestJSON)},
 		{of: "resumeBatch", room: anAccount, prepare: func(k *besieged) { k.paused("resume") }, path: func(k *besieged) string { return "/v1/batches/" + k.paused("resume") + "/resume" }, body: says("{}", largestJSON)},
@@ -153,6 +154,7 @@ func (k *besieged) rows() []largest {
 		{of: "issueLink", room: ofWrites, end: (*besieged).closeSessions, path: at("/v1/links"), body: func(k *besieged) string {
 			return padded(`{"object":"`+k.session()+`","label":"`+strings.Repeat("x", 100)+`"}`, largestJSON)
 		}},
+		{of: "openSession", room: ofWrites, want: 403 /* most: the account has as many as it may */, end: (*besieged).closeSessions, path: at("/v1/sessions"), body: says(`{"queueTimeout":120000}`, largestJSON)},
 		{of: "issueTicket", room: ofWrites, body: func(k *besieged) string { return padded(`{"object":"account"}`, largestJSON) }},
 		{of: "putEndpoint", room: ofWrites, want: 400 /* most: an account has 20 */, body: says(`{"url":"http://demo.troupe.test/hook/`+strings.Repeat("x", 1900)+`"}`, largestJSON)},
 		{of: "putFlow", room: ofWrites, path: at("/v1/flows/more"), body: func(*besieged) string { return task("", largestFlow-64) }},
