@@ -15,6 +15,7 @@ import (
 type chromium struct {
 	Browser              string           `help:"Browser executable. Default: an installed Chromium or Chrome." placeholder:"PATH"`
 	NoSandbox            bool             `help:"Run browsers without their sandbox. Pages can then do anything that the browser's user can."`
+	SandboxFallback      bool             `help:"Run browsers without their sandbox where it does not work, and say so at the start. Always so where only this machine can send tasks; never on a node of a cluster."`
 	Outbound             outbound         `embed:""`
 	RendererProcessLimit int              `default:"1" help:"Renderer processes of a browser. Pages of different sites never share one. 0: the browser decides. Default: 1."`
 	InProcessGPU         bool             `name:"in-process-gpu" default:"true" negatable:"" help:"Run the GPU code in the browser's main process."`
@@ -50,11 +51,23 @@ func folderOf(dir string) func() (string, error) {
 	return func() (string, error) { return dir, browser.MakePassable(dir) }
 }
 
+// withoutSandbox says why the sandbox may be given up where it does not work; empty: it may
+// not. Nodes of a cluster serve many, and their pods and services are set up by hand once.
+func (c *serveCommand) withoutSandbox() string {
+	switch {
+	case c.Listening.local():
+		return "only this machine can send tasks"
+	case c.Chromium.SandboxFallback && !c.Cluster.on():
+		return "--sandbox-fallback (TROUPE_SANDBOX_FALLBACK) allows it"
+	}
+	return ""
+}
+
 // engine wires the browsers to their way out. They live in the folder that dir makes. The sandbox may be given up where
-// it does not work only if soft is true; shares names the browser that a worker
+// it does not work only if soft says why; shares names the browser that a worker
 // shares, or is nil, named are the proxies that tasks may name, and mixed says that several accounts may be in one browser. The
 // caller closes the proxy.
-func (c *chromium) engine(dir func() (string, error), soft bool, named *engine.Proxies, shares func(worker string) string, mixed bool, log zerolog.Logger) (engine.Engine, *egress.Proxy, error) {
+func (c *chromium) engine(dir func() (string, error), soft string, named *engine.Proxies, shares func(worker string) string, mixed bool, log zerolog.Logger) (engine.Engine, *egress.Proxy, error) {
 	program := c.Browser
 	if program == "" {
 		var err error
@@ -88,8 +101,8 @@ func (c *chromium) engine(dir func() (string, error), soft bool, named *engine.P
 		return e
 	}
 	first := chromium(c.NoSandbox)
-	if c.NoSandbox || !soft {
+	if c.NoSandbox || soft == "" {
 		return first, proxy, nil
 	}
-	return &sandboxFallback{sandboxed: first, unsandboxed: chromium(true), log: log}, proxy, nil
+	return &sandboxFallback{sandboxed: first, unsandboxed: chromium(true), because: soft, log: log}, proxy, nil
 }

@@ -31,7 +31,7 @@ func TestDeployedSettingsExist(t *testing.T) {
 		return next(nil)
 	})
 	// Flags of other programs that stand beside ours.
-	for _, other := range strings.Fields("--unix-socket --system --user-group --home-dir --shell --now --name --stop-timeout --security-opt --shm-size --init --no-install-recommends --uid --create-home --from --interval --timeout --start-period --gid --build-arg --build --omit --no-optional --no-create-home --read-only --tmpfs --cap-drop --pids-limit --from-file") {
+	for _, other := range strings.Fields("--unix-socket --system --user-group --home-dir --shell --now --name --stop-timeout --security-opt --shm-size --init --no-install-recommends --uid --create-home --from --interval --timeout --start-period --gid --build-arg --build --omit --no-optional --no-create-home --read-only --tmpfs --cap-drop --pids-limit --from-file --entrypoint --rm --set --reuse-values --format --platform") {
 		there[other] = true
 	}
 	files := []string{"../../docs/deployment.md", "../../docs/operations.md"}

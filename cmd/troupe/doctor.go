@@ -54,8 +54,8 @@ func (c *doctorCommand) Run(w *environment) error {
 func (c *serveCommand) examined(dir string) doctor.Service {
 	return doctor.Service{
 		Data: dir, Store: storeIn(dir), Key: keyIn(dir), Running: serviceRuns(dir), Workers: c.Workers, Try: c.tryFolder(dir),
-		Listen: c.Listening.Listen, Local: c.Listening.local(), MaxConnections: c.Listening.MaxConnections, Certificate: c.Listening.certificate,
-		Browser: c.Chromium.examined(),
+		Listen: c.Listening.Listen, MaxConnections: c.Listening.MaxConnections, Certificate: c.Listening.certificate,
+		Browser: c.Chromium.examined(c.withoutSandbox() != ""),
 		Cluster: doctor.Cluster{Listen: c.Cluster.ClusterListen, Workers: c.Cluster.ClusterWorkers, Peers: c.Cluster.ClusterPeers},
 		Storage: c.S3.examined(),
 	}
@@ -138,13 +138,13 @@ func (l *listening) certificate() (*tls.Config, error) {
 	return secure.Config(), nil
 }
 
-func (c chromium) examined() doctor.Browser {
+func (c chromium) examined(fallback bool) doctor.Browser {
 	return doctor.Browser{
-		Path: c.Browser, NoSandbox: c.NoSandbox, Isolation: c.Isolation,
+		Path: c.Browser, NoSandbox: c.NoSandbox, Fallback: fallback, Isolation: c.Isolation,
 		Engine: func(path, dir string, noSandbox bool) (engine.Engine, func() error, error) {
 			c := c
 			c.Browser, c.NoSandbox = path, noSandbox
-			e, proxy, err := c.engine(folderOf(dir), false, nil, nil, false, zerolog.Nop())
+			e, proxy, err := c.engine(folderOf(dir), "", nil, nil, false, zerolog.Nop())
 			if err != nil {
 				return nil, nil, err
 			}

@@ -66,6 +66,17 @@ func (l *listening) check() error {
 	return nil
 }
 
+// readable says what crosses the network where others can read it, if nothing before the
+// service is known to do TLS; empty: nothing does.
+func (l *listening) readable() string {
+	if l.local() || l.TLSCert != "" || len(l.TrustedProxy) > 0 {
+		return ""
+	}
+	return "clients and tokens come without TLS (--insecure-listen): whoever is between can read them. " +
+		"In a container, publish the port for this machine alone (docker run -p 127.0.0.1:8080:8080), " +
+		"or give --tls-cert and --tls-key, or --trusted-proxy for the proxy that does TLS"
+}
+
 // secure reads the certificate, where there is one.
 func (l *listening) secure(log zerolog.Logger) (*http.Certificate, error) {
 	if l.TLSCert == "" {

@@ -62,7 +62,7 @@ func (c *runCommand) Run(w *environment) (err error) {
 	if err := os.Chmod(dir, 0o711); err != nil { // the browser may run as another user
 		return usage("make a folder for the browser: %w", err)
 	}
-	eng, proxy, err := c.Chromium.engine(folderOf(dir), true, &c.proxies, nil, false, log)
+	eng, proxy, err := c.Chromium.engine(folderOf(dir), "only this list is run", &c.proxies, nil, false, log)
 	if err != nil {
 		return usageError{err}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/cmd/troupe/doctor"
 	"troupe/engine"
 	"troupe/engine/browser"
 )
@@ -17,6 +18,7 @@ import (
 type sandboxFallback struct {
 	sandboxed, unsandboxed engine.Engine
 	proved, gaveUp         atomic.Bool
+	because                string // why it may be
 	log                    zerolog.Logger
 }
 
@@ -39,8 +41,8 @@ func (c *sandboxFallback) Launch(ctx context.Context, worker string) (engine.Ins
 		return nil, err
 	}
 	if c.gaveUp.CompareAndSwap(false, true) {
-		c.log.Warn().AnErr("sandbox", err).Msg("the browsers' sandbox does not work here: they run without it, which is allowed " +
-			"because only this machine can send tasks; every page can do what the browser's user can")
+		c.log.Warn().AnErr("sandbox", err).Msg("the browsers' sandbox does not work here: they run without it, because " + c.because +
+			"; every page can do what the browser's user can. To have it, " + doctor.SandboxAdvice(err))
 	}
 	return in, nil
 }

@@ -174,6 +174,9 @@ func (c *serveCommand) Run(w *environment) (err error) {
 	if err != nil {
 		return err
 	}
+	if text := c.Listening.readable(); text != "" {
+		s.log.Warn().Str("listen", c.Listening.Listen).Msg(text)
+	}
 	people := c.Log.console(w.stderr)
 	if !people {
 		s.logStart()
@@ -268,7 +271,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	}
 	s.namedProxies.Set(s.serveCommand.proxies)
 	workers, shares := s.Sharing.workers(s.Cluster.Node, s.Workers)
-	eng, proxy, err := s.Chromium.engine(func() (string, error) { return browserFolder(s.data) }, s.Listening.local(), &s.namedProxies, shares, s.Sharing.ShareBrowsersBetweenAccounts, s.log)
+	eng, proxy, err := s.Chromium.engine(func() (string, error) { return browserFolder(s.data) }, s.withoutSandbox(), &s.namedProxies, shares, s.Sharing.ShareBrowsersBetweenAccounts, s.log)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/cmd/troupe/doctor"
 	"troupe/engine"
+	"troupe/engine/browser"
 	"troupe/http/admin"
 	"troupe/persistence"
 )
@@ -28,7 +30,7 @@ const readyWithin = 30 * time.Second
 func (s *service) welcome(ctx context.Context, out io.Writer, base string) error {
 	switch ready, err := s.waitReady(ctx); {
 	case err != nil:
-		return usage("no browser can be started: %w", err)
+		return usage("no browser can be started: %w%s", err, s.orWithout(err))
 	case !ready && ctx.Err() != nil:
 		return nil
 	case !ready:
@@ -61,6 +63,15 @@ func (s *service) welcome(ctx context.Context, out io.Writer, base string) error
 	}
 	_, err = io.WriteString(out, b.String())
 	return err
+}
+
+// orWithout says what to do where it is the sandbox that the browsers do not start with.
+func (s *service) orWithout(err error) string {
+	if s.Chromium.NoSandbox || !browser.ForWantOfSandbox(err) {
+		return ""
+	}
+	return "\nThe browsers' sandbox does not work here. To have it, " + doctor.SandboxAdvice(err) +
+		". Where only you send tasks, --no-sandbox (TROUPE_NO_SANDBOX=true) does without it: every page can do then what the browser's user can"
 }
 
 // othersWithin is how long the greeting waits for the other browsers once one is

@@ -24,7 +24,7 @@ const tryWithin = 20 * time.Second
 // examineBrowser starts a browser as the service would and plays a task with
 // it. It reports the browser, its sandbox and the fonts, and how many threads
 // the browser had.
-func examineBrowser(ctx context.Context, c Browser, local bool) (all []Finding, threads int) {
+func examineBrowser(ctx context.Context, c Browser) (all []Finding, threads int) {
 	b := Finding{Check: "browser", Verdict: Problem}
 	if c.Path == "" {
 		var err error
@@ -51,7 +51,7 @@ func examineBrowser(ctx context.Context, c Browser, local bool) (all []Finding, 
 		c.NoSandbox = true
 		with := err
 		if v, err = try(ctx, c, dir, signs); err == nil {
-			sandbox = judgeSandbox(with, local)
+			sandbox = judgeSandbox(with, c.Fallback)
 		}
 	}
 	if err != nil {
@@ -203,20 +203,31 @@ func judgeStart(path string, err error, limit uint64) Finding {
 	return f
 }
 
-func judgeSandbox(err error, local bool) Finding {
-	f := Finding{Check: "sandbox", Verdict: Problem, Found: "browsers start only without the sandbox: " + err.Error()}
-	if local { // which the service does by itself then
+func judgeSandbox(err error, fallback bool) Finding {
+	f := Finding{Check: "sandbox", Verdict: Problem, Found: "browsers start only without the sandbox: " + err.Error(), Advice: SandboxAdvice(err)}
+	if fallback { // which the service does by itself then
 		f.Verdict = Warning
 	}
-	f.Advice = "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, on Ubuntu an AppArmor profile for the browser, " +
-		"in containers a seccomp profile that lets clone and unshare through), or as root make a user troupe that may read the temporary folder"
-	if errors.Is(err, syscall.EAGAIN) { // it needs processes of its own
-		f.Advice = "allow more processes: raise ulimit -u, TasksMax= of a systemd unit, or docker run --pids-limit"
-	}
-	if runtime.GOOS != "linux" {
-		f.Advice = "start the service as a user who can start the browser by hand"
-	}
 	return f
+}
+
+// imageProfile is the seccomp profile in the image.
+const imageProfile = "/usr/share/troupe/seccomp.json"
+
+// SandboxAdvice says what to do where browsers start only without their sandbox.
+func SandboxAdvice(err error) string {
+	switch _, no := os.Stat(imageProfile); {
+	case errors.Is(err, syscall.EAGAIN): // it needs processes of its own
+		return "allow more processes: raise ulimit -u, TasksMax= of a systemd unit, or docker run --pids-limit"
+	case runtime.GOOS != "linux":
+		return "start the service as a user who can start the browser by hand"
+	case no == nil:
+		return "start the container with the image's seccomp profile: docker run --rm --entrypoint cat IMAGE " + imageProfile +
+			" > seccomp.json, then docker run --security-opt seccomp=seccomp.json and so on. " +
+			"If it is there already, the machine forbids user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)"
+	}
+	return "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, on Ubuntu an AppArmor profile for the browser, " +
+		"in containers a seccomp profile that lets clone and unshare through), or as root make a user troupe that may read the temporary folder"
 }
 
 // version asks the program.

@@ -24,7 +24,6 @@ type Service struct {
 	Workers int
 
 	Listen         string // address for clients
-	Local          bool   // only this machine reaches it
 	MaxConnections int
 	// Certificate is for clients; a nil result: they come without TLS.
 	Certificate func() (*tls.Config, error)
@@ -38,6 +37,7 @@ type Service struct {
 type Browser struct {
 	Path      string // empty: an installed one is looked for
 	NoSandbox bool
+	Fallback  bool             // the service does without the sandbox where it does not work
 	Isolation engine.Isolation // empty: engine.IsolateTask
 	// Engine makes an engine for the program at path, which keeps its files in a
 	// folder; end ends what belongs to it.
@@ -76,7 +76,7 @@ type Finding struct {
 
 // Examine looks at everything that the service needs here, and changes nothing.
 func Examine(ctx context.Context, s Service) []Finding {
-	browser, threads := examineBrowser(ctx, s.Browser, s.Local)
+	browser, threads := examineBrowser(ctx, s.Browser)
 	left, limited := pidsLeft()
 	all := append(browser,
 		judgeShared(sharedMemory()),
