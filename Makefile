@@ -95,7 +95,7 @@ test-install: ## Try each way to install in a clean system: Debian as root; WAYS
 	./.ci/test-install $(WAYS)
 
 image: ## Build the container image "troupe"; ENGINE=buildah, BUILD="--build-arg …"
-	$(ENGINE) build -f deploy/container/Containerfile -t troupe $(BUILD) .
+	./.ci/image $(ENGINE) troupe $(BUILD)
 
 lint: lint-code ## Check formatting, go vet, staticcheck and the English of the documents
 	@if command -v $$(go env CC) >/dev/null; then $(MAKE) --no-print-directory prose; \
