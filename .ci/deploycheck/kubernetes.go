@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,6 +33,7 @@ import (
 	policyvalidation "k8s.io/kubernetes/pkg/apis/policy/validation"
 	"k8s.io/pod-security-admission/api"
 	security "k8s.io/pod-security-admission/policy"
+	sigsyaml "sigs.k8s.io/yaml"
 )
 
 // checkKubernetes decodes objects strictly, fills in what the API server fills in,
@@ -46,26 +48,39 @@ func eachObject(files []string, f func(text []byte) error) error {
 	var faults []error
 	for _, name := range files {
 		b, err := os.ReadFile(name)
+		if err == nil {
+			err = eachIn(b, f)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// eachIn calls f for each object of a text.
+func eachIn(text []byte, f func(text []byte) error) error {
+	var faults []error
+	docs := yaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader(text)))
+	n := 0
+	for buf := make([]byte, len(text)+1); ; {
+		size, err := docs.Read(buf)
+		if errors.Is(err, io.EOF) {
+			break
+		}
 		if err != nil {
 			return err
 		}
-		docs := yaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader(b)))
-		n := 0
-		for buf := make([]byte, len(b)+1); ; n++ {
-			size, err := docs.Read(buf)
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return fmt.Errorf("read %s: %w", name, err)
-			}
-			if err := f(buf[:size]); err != nil {
-				faults = append(faults, fmt.Errorf("%s, object %d: %w", name, n+1, err))
-			}
+		if len(bytes.TrimSpace(buf[:size])) == 0 {
+			continue
 		}
-		if n == 0 {
-			faults = append(faults, fmt.Errorf("%s has no objects", name))
+		n++
+		if err := f(buf[:size]); err != nil {
+			faults = append(faults, fmt.Errorf("object %d: %w", n, err))
 		}
+	}
+	if n == 0 {
+		faults = append(faults, errors.New("there are no objects"))
 	}
 	return errors.Join(faults...)
 }
@@ -73,6 +88,9 @@ func eachObject(files []string, f func(text []byte) error) error {
 var decoder = serializer.NewCodecFactory(legacyscheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
 
 func checkObject(text []byte) error {
+	if known, err := checkOperators(text); known {
+		return err
+	}
 	versioned, _, err := decoder.Decode(text, nil, nil)
 	if err != nil {
 		return err
@@ -108,12 +126,50 @@ func checkObject(text []byte) error {
 		faults = corevalidation.ValidateServiceAccount(o)
 	case *policy.PodDisruptionBudget:
 		faults = policyvalidation.ValidatePodDisruptionBudget(o, policyvalidation.PodDisruptionBudgetValidationOptions{})
+	case *networking.Ingress:
+		faults = networkingvalidation.ValidateIngressCreate(o)
 	case *networking.NetworkPolicy:
 		faults = networkingvalidation.ValidateNetworkPolicy(o, networkingvalidation.NetworkPolicyValidationOptions{})
 	default:
 		return fmt.Errorf("nothing here checks a %T", o)
 	}
 	return faults.ToAggregate()
+}
+
+// checkOperators decodes objects of the Prometheus Operator strictly, by its own types. The API
+// server knows them only where that is installed.
+func checkOperators(text []byte) (known bool, err error) {
+	var meta metav1.TypeMeta
+	if err := sigsyaml.Unmarshal(text, &meta); err != nil {
+		return true, err
+	}
+	if meta.APIVersion != monitoring.SchemeGroupVersion.String() {
+		return false, nil
+	}
+	switch meta.Kind {
+	case monitoring.ServiceMonitorsKind:
+		var o monitoring.ServiceMonitor
+		if err := sigsyaml.UnmarshalStrict(text, &o); err != nil {
+			return true, err
+		}
+		if _, err := metav1.LabelSelectorAsSelector(&o.Spec.Selector); err != nil {
+			return true, err
+		}
+		if len(o.Spec.Endpoints) == 0 {
+			return true, errors.New("it has no endpoints")
+		}
+	case monitoring.PrometheusRuleKind:
+		var o monitoring.PrometheusRule
+		if err := sigsyaml.UnmarshalStrict(text, &o); err != nil {
+			return true, err
+		}
+		if len(o.Spec.Groups) == 0 {
+			return true, errors.New("it has no groups")
+		}
+	default:
+		return true, fmt.Errorf("nothing here checks a %s", meta.Kind)
+	}
+	return true, nil
 }
 
 // restricted asks the admission of Pod Security.

@@ -5,8 +5,10 @@
 //	deploycheck containerfile FILE
 //	deploycheck compose FILE
 //	deploycheck kubernetes FILE…
+//	deploycheck chart CHART FOLDER [VALUES…]    a Helm chart, and the plain files made from it; -w writes them
 //	deploycheck scrape PROMETHEUS.YML FILE…    whether all pods with metrics are scraped
-//	deploycheck seccomp FILE    compares the file with what it is made from; -w writes it
+//	deploycheck seccomp FILE    compares the file with what it is made from; -w writes it,
+//	                            -docker what Docker has by default
 package main
 
 import (
@@ -17,7 +19,7 @@ import (
 
 func main() {
 	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "want one of containerfile, compose, kubernetes, scrape and seccomp, and files")
+		fmt.Fprintln(os.Stderr, "want one of containerfile, compose, kubernetes, chart, scrape and seccomp, and files")
 		os.Exit(2)
 	}
 	ctx, files := context.Background(), os.Args[2:]
@@ -29,12 +31,14 @@ func main() {
 		err = checkCompose(ctx, files[0])
 	case "kubernetes":
 		err = checkKubernetes(files)
+	case "chart":
+		err = checkChart(files)
 	case "scrape":
 		err = checkScrape(files[0], files[1:])
 	case "seccomp":
 		err = checkSeccomp(files)
 	default:
-		err = fmt.Errorf("%q is none of containerfile, compose, kubernetes, scrape and seccomp", os.Args[1])
+		err = fmt.Errorf("%q is none of containerfile, compose, kubernetes, chart, scrape and seccomp", os.Args[1])
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
