@@ -40,9 +40,14 @@ if [[ $funcstack[1] == _troupe ]]; then _troupe "$@"; else compdef _troupe troup
 	"fish": `# Completion of troupe for fish: troupe completion fish | source
 function __troupe_complete
 	set -l words (commandline -opc) (commandline -ct)
-	$words[1] __complete -- $words[2..-1] 2>/dev/null
+	set -l offered ($words[1] __complete -- $words[2..-1] 2>/dev/null)
+	if test (count $offered) -gt 0
+		printf '%s\n' $offered
+	else
+		__fish_complete_path (commandline -ct)
+	end
 end
-complete -c troupe -a '(__troupe_complete)'
+complete -c troupe -f -a '(__troupe_complete)'
 `,
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -131,6 +132,44 @@ _troupe; printf '<%s>' "${COMPREPLY[@]}"; complete -p troupe`)
 		if !strings.Contains(script, "__complete -- ") {
 			t.Errorf("the script for %s does not ask the program", other)
 		}
+	}
+}
+
+// TestCompletionInFishAndZsh: the shells themselves offer what the program does, and files only
+// where it has nothing to offer.
+func TestCompletionInFishAndZsh(t *testing.T) {
+	dir := t.TempDir()
+	program := "#!/bin/sh\nprintf '%s\\n' \"$*\" >&2\ncase \"$*\" in *--plan*) printf 'free\\tA plan.\\npro\\tAnother.\\n';; esac\n"
+	for name, text := range map[string]string{"troupe": program, "list.json": "{}"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for shell, ask := range map[string]string{
+		"fish": "%s\ncomplete -C 'troupe account create --plan '; echo; complete -C 'troupe run li'\n",
+		// Outside of its line editor, zsh's own functions for menus and files only say what they would show.
+		"zsh": "compdef() { }\n%s\n_describe() { print -rl -- \"${(P@)2}\" }; _files() { print -rl -- ${words[CURRENT]}* }\n" +
+			"words=(troupe account create --plan ''); CURRENT=5; _troupe; echo; words=(troupe run li); CURRENT=3; _troupe\n",
+	} {
+		t.Run(shell, func(t *testing.T) {
+			program, err := exec.LookPath(shell)
+			if err != nil {
+				t.Skip(err)
+			}
+			_, script, _ := play(t, "", "completion", shell)
+			args := []string{"-c", fmt.Sprintf(ask, script)}
+			if shell == "zsh" {
+				args = append([]string{"-f"}, args...)
+			}
+			cmd := exec.Command(program, args...)
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "HOME="+dir)
+			out, err := cmd.CombinedOutput()
+			got := strings.ReplaceAll(strings.TrimSpace(string(out)), "\t", ":")
+			if want := "free:A plan.\npro:Another.\n\nlist.json"; err != nil || got != want {
+				t.Errorf("%s has %q (%v), want %q", shell, got, err, want)
+			}
+		})
 	}
 }
 
