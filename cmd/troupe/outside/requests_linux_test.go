@@ -65,14 +65,17 @@ func weighed(t *testing.T) {
 const leastMemory = 320
 
 // TestRequestsKeepTheirBudgetsAtTheUsualLimit: the same of one row of each kind, with the
-// memory that requests have by default and four times as many connections.
+// memory that requests have by default and four times as many connections. make test-all has
+// what is sent, read and kept; who names the test has all eight.
 func TestRequestsKeepTheirBudgetsAtTheUsualLimit(t *testing.T) {
-	if !need.Named() || need.AllAsked() {
-		t.Skip("it takes long: -run runs it")
-	}
+	need.All(t)
 	weighed(t)
+	rows := []string{"validate", "getResult", "putFlow"}
+	if !need.AllAsked() {
+		rows = append(rows, "docs", "getFile", "execute (large answers)", "mcp validate", "pauseSchedule")
+	}
 	k := besiege(t, 512, 512)
-	k.hold(k.named("docs", "getFile", "validate", "execute (large answers)", "getResult", "mcp validate", "pauseSchedule", "putFlow"))
+	k.hold(k.named(rows...))
 }
 
 // named are rows by their names.
