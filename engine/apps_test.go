@@ -26,6 +26,7 @@ import (
 // script that Svelte compiles.
 func TestApps(t *testing.T) {
 	need.All(t)
+	t.Parallel() // most of its time it waits for modules, one behind the other
 	root := installedApps(t)
 	files, err := filepath.Glob("testdata/apps/*.txtar")
 	if err != nil || len(files) == 0 {

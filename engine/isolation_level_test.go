@@ -180,15 +180,13 @@ func TestMarksShow(t *testing.T) {
 }
 
 // TestMarksOfAnAccount leaves each mark that there is and looks for all of them, in the
-// tasks of the same account and of another one: after each mark if all tests are asked for,
-// else after some that each another task has left, and of every sixth mark.
+// tasks of the same account and of another one: after each mark if a pattern names the test,
+// else after some that each another task has left. It leaves every sixth mark unless all
+// tests are asked for.
 func TestMarksOfAnAccount(t *testing.T) {
 	t.Parallel()
 	m := newMarking(t, IsolateAccount)
 	together := 8
-	if need.AllAsked() {
-		together = 4
-	}
 	if need.Named() {
 		together = 1
 	}
