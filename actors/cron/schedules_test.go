@@ -55,7 +55,8 @@ func TestWaitingRunsFollow(t *testing.T) {
 		until(4*time.Hour + time.Second) // 1:00 to 2:30, 2:00 to 4:00
 		k.want(id, "01:00:00 02:00:00 03:00:00", "01:00 complete, 02:00 complete, 03:00 queued")
 		k.queue.takes = 30 * 24 * time.Hour
-		until(5 * 24 * time.Hour)
+		id = k.put(func(s *api.ScheduleSpec) { everyMinutes(10)(s); s.Overlap = api.OverlapQueue })
+		until((4 + 18) * time.Hour) // of which maxWaiting take 17
 		x, err := k.m.Get(t.Context(), &api.GetSchedule{Account: ada, ID: id})
 		if err != nil || x.Schedule.Waiting != maxWaiting {
 			t.Errorf("%d wait, %v", x.Schedule.Waiting, err)
