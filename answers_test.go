@@ -17,6 +17,7 @@ var unsure = map[string]string{
 	"persistence.Late.knownAll":            "a store, whose callers look",
 	"persistence.quotaLeases.write":        "a counter: what was to be taken counts as used",
 	"persistence/backup.Mark":              "the operator's command is repeated, and reads it",
+	"actors/records.Queue.PrepareEnd":      "Queue.End, which is tried then, looks for it",
 	"persistence.ValueStore.Change":        "the write that it prepares is made elsewhere, by PutOwn",
 }
 

@@ -51,7 +51,7 @@ var written = map[string]string{
 	"actors/records.Queue.Encode":        "queued",
 	"actors/records.changes.encode":      "task ended dead",
 	"actors/records.Ending.encode":       "outcome",
-	"actors/records.Queue.EndOver":       "outcome",
+	"actors/records.Queue.End":           "outcome",
 	"actors/records.Queue.Finish":        "ended dead",
 	"actors/records.Queue.Hold":          "holder",
 	"actors/records.Store.failTask":      "outcome",

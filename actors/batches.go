@@ -2,14 +2,11 @@ package actors
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
 	"troupe/actors/api"
 	"troupe/actors/batch"
-	"troupe/actors/outcome"
-	"troupe/actors/records"
 	"troupe/engine"
 )
 
@@ -54,31 +51,6 @@ func (q batchQueue) Add(ctx context.Context, x *api.Execute) (*api.Started, erro
 
 func (q batchQueue) Cancel(ctx context.Context, m *api.Cancel) error {
 	_, err := api.Ask(ctx, q.n, m)
-	return err
-}
-
-// endQueued writes the end of a task of the queue, and tells its batch.
-func (n *nodeParts) endQueued(ctx context.Context, e *records.Ending) error {
-	if e.Queued == nil || e.Queued.Batch == nil || n.batches == nil {
-		return n.records.Queue().End(ctx, e)
-	}
-	if e.Task.NeverBegan(e.Code) && n.batches.Drops(e.Queued.Batch) {
-		dropped := *e
-		dropped.Dropped = true
-		err := n.records.Queue().End(ctx, &dropped)
-		if err == nil {
-			n.batches.Returned(e.Queued.Batch)
-		}
-		return err
-	}
-	order, done, err := n.batches.Ending(ctx, e.Queued.Batch)
-	if err != nil {
-		return fmt.Errorf("wait for the batch: %w", err)
-	}
-	ordered := *e
-	ordered.Listed = order
-	err = n.records.Queue().End(ctx, &ordered)
-	done(e.Code, outcome.Counted(e.Task.Status, e.Code) == api.TaskFailed, err)
 	return err
 }
 

@@ -28,13 +28,9 @@ func (u *queue) batchOf(t *queuedTask) *batch.Batches {
 	return u.node.feeder()
 }
 
-// overFor tells that the queue does not have a task any more. Where this node alone has the
-// queue, the batch has heard of its end before: see [nodeParts.endQueued].
-func (u *queue) overFor(task string, t *queuedTask) {
-	if u.nodes != nil {
-		u.batchOf(t).Over(task)
-	}
-}
+// overFor tells that the queue does not have a task any more: its batch looks up what has
+// become of it.
+func (u *queue) overFor(task string, t *queuedTask) { u.batchOf(t).Over(task) }
 
 // leadBatches reads the batches of all nodes, for this one that orders the queue in a term
 // of its lease.

@@ -2,10 +2,12 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"troupe/actors/api"
 	"troupe/actors/records"
+	"troupe/persistence"
 )
 
 // groupedWrites writes the claims and ends of many tasks of the queue in one request to the
@@ -91,6 +93,16 @@ func (g *groupedWrites) write(group []groupedWrite) {
 		case prepared == nil:
 			g.node.onDisk(w.alone, w.then)
 		default:
+			if w.alone != nil {
+				then := w.then
+				w.then = func(err error) {
+					if errors.Is(err, persistence.ErrConflict) { // it was cancelled meanwhile, or sealed again
+						g.node.onDisk(w.alone, then)
+						return
+					}
+					then(err)
+				}
+			}
 			together, all = append(together, w), append(all, prepared)
 		}
 	}

@@ -217,8 +217,8 @@ func (u *queue) putBack(task string, until clock.Due) {
 	u.book.PutBack(task, until)
 	if u.nodes != nil {
 		u.nodes.release(t)
-		u.nodes.forget(u, t, task)
 	}
+	u.forget(t, task)
 	delete(u.live, task)
 	u.cancelAgain(task, t)
 }
@@ -230,15 +230,21 @@ func (u *queue) finish(task string) {
 		return
 	}
 	u.release(task)
-	if u.nodes != nil {
-		u.nodes.forget(u, t, task)
-	}
+	u.forget(t, task)
 	delete(u.live, task)
 	u.touched(task)
 	u.overFor(task, t)
 	u.cleanUp(task, t.q)
 	u.cancelsOver(task)
 	u.wake(task)
+}
+
+// forget lets the key of a task be one of the book again that was taken over while a node had it.
+func (u *queue) forget(t *queuedTask, task string) {
+	if t.at.resumed {
+		t.at.resumed = false
+		u.book.Removed(t.place, task)
+	}
 }
 
 // onFlush answers when nothing of an account, or of all, is being written or runs.

@@ -91,12 +91,12 @@ func (u *queue) onEnqueue(ctx actor.Context, m *enqueue) {
 	if !ok {
 		no = api.Refuse(engine.CodeInternal, "")
 	}
-	if no != nil {
-		u.send(client, &api.Started{TaskID: x.TaskID, Refusal: no})
+	if has := x.OnDisk && (u.live[x.TaskID] != nil || u.ending[x.TaskID] || u.book.Has(p, x.TaskID)); has && (no == nil || no.Code == engine.CodeQueueFull) {
+		u.send(client, &api.Started{TaskID: x.TaskID})
 		return
 	}
-	if x.OnDisk && (u.live[x.TaskID] != nil || u.ending[x.TaskID] || u.book.Has(p, x.TaskID)) { // it has
-		u.send(client, &api.Started{TaskID: x.TaskID})
+	if no != nil {
+		u.send(client, &api.Started{TaskID: x.TaskID, Refusal: no})
 		return
 	}
 	limits := (*u.node.limits.Load())[x.Account.Plan]

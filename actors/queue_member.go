@@ -333,7 +333,7 @@ func (q *queueMember) onAgain(m *queuedAgain) {
 
 func (q *queueMember) move(m *movedHere) {
 	q.node.onDisk(func(c context.Context) error {
-		return q.node.records.Queue().AgainOver(c, m.m.Task, m.m.stored, m.q, m.key)
+		return q.node.records.Queue().Again(c, m.m.Task, m.q, m.key)
 	}, func(err error) {
 		m.err = err
 		q.send(q.node.queue, m)

@@ -131,15 +131,8 @@ func (q *queueNodes) take(t *queuedTask) {
 	t.at = turnAt{node: n.name, boot: n.boot, turn: q.turns}
 }
 
-// release frees the worker of a task; forget lets its key be one of the book again.
+// release frees the worker of a task.
 func (q *queueNodes) release(t *queuedTask) { q.get(t.at.node).busy-- }
-
-func (q *queueNodes) forget(u *queue, t *queuedTask, task string) {
-	if t.at.resumed {
-		t.at.resumed = false
-		u.book.Removed(t.place, task)
-	}
-}
 
 // move has a task counted at another node.
 func (q *queueNodes) move(t *queuedTask, to turnAt) {
@@ -181,8 +174,6 @@ func (q *queueNodes) receive(u *queue, ctx actor.Context) bool {
 		q.onLost(u, m)
 	case *fateFound:
 		q.onFate(u, m)
-	case *queueWritten:
-		u.written(m.account)
 	default:
 		return false
 	}
@@ -352,7 +343,7 @@ func (q *queueNodes) onFate(u *queue, m *fateFound) {
 		u.obey(m.task, t)
 	case t.released: // its place is in the book no more
 		u.batchOf(t).Waits(m.task)
-		q.forget(u, t, m.task)
+		u.forget(t, m.task)
 		delete(u.live, m.task)
 		u.touched(m.task)
 		u.book.Adding(t.place, m.task, f.bytes)
@@ -370,7 +361,7 @@ func (q *queueNodes) onFate(u *queue, m *fateFound) {
 func (q *queueNodes) moved(u *queue, task string, t *queuedTask, key string, bytes int64) {
 	p, _, ok := parsePlace(key)
 	u.release(task)
-	q.forget(u, t, task)
+	u.forget(t, task)
 	delete(u.live, task)
 	u.touched(task)
 	u.batchOf(t).Waits(task)

@@ -24,6 +24,7 @@ type (
 		bad    error        // why it cannot
 		used   bool         // another task has its profile
 		err    error
+		wrote  string // the account of which something was written; empty: nothing was
 
 		announced bool // see [records.Ahead]
 	}
@@ -36,9 +37,7 @@ type (
 	queuedAgain struct {
 		Task  records.Task
 		After time.Duration
-		// Of several nodes: its record in the queue, and the revision of that of the task.
-		q      records.Queued
-		stored uint64
+		q     records.Queued // of several nodes: its record in the queue
 	}
 	// queuedMoved tells that it waits again on the disk.
 	queuedMoved struct {
@@ -64,6 +63,7 @@ type endWaiting struct {
 	out    *engine.Outcome
 	code   engine.Code
 	rec    records.Task // of one that has begun before
+	waits  bool         // it has not begun
 	listed uint64
 	client *actor.PID // waits for the cancellation; nil: nobody does
 }
@@ -84,6 +84,9 @@ type fromQueue struct {
 
 // onTurn starts a task whose turn it is, unless it is over before.
 func (u *queue) onTurn(m *turnRead) {
+	if m.wrote != "" {
+		u.written(m.wrote)
+	}
 	t := u.live[m.task]
 	if t == nil {
 		return
@@ -109,12 +112,8 @@ func (u *queue) onTurn(m *turnRead) {
 		u.node.log.Error().Err(m.err).Str("task", m.task).Msg("queued task not read")
 		u.putBack(m.task, u.after(again))
 		return
-	case u.nodes != nil && (m.claim.Runs() || m.claim.Stale):
-		u.nodes.onStale(u, m.task, t, m.claim)
-		return
-	case m.claim.Stale:
-		u.node.onDisk(func(c context.Context) error { return u.node.records.Queue().Delete(c, key, false) }, nil)
-		drop()
+	case m.claim.Runs() || m.claim.Stale:
+		u.onStale(m.task, t, m.claim)
 		return
 	}
 	t.q = m.claim.Queued
@@ -204,6 +203,7 @@ func (u *queue) endWaiting(e *endWaiting) {
 	u.release(e.task)
 	now := time.Now()
 	if e.rec.ID == "" {
+		e.waits = true
 		e.rec = records.Task{
 			ID: e.task, Account: e.q.Account, Node: u.node.cfg.Node, Started: e.q.Asked,
 			Queue: &records.TaskQueue{Key: e.key, Attempts: e.q.Attempts, Keep: e.q.Keep},
@@ -218,11 +218,10 @@ func (u *queue) endWaiting(e *endWaiting) {
 
 // writeWaitingEnd is repeated until it succeeds, or the node ends.
 func (u *queue) writeWaitingEnd(e *endWaiting) {
+	end := &records.Ending{Task: e.rec, Queued: e.q, Outcome: e.out, Code: e.code, Listed: e.listed, Waits: e.waits}
 	u.node.onDisk(func(c context.Context) error {
-		if u.nodes != nil {
-			return u.node.records.Queue().EndWaiting(c, e.rec, e.q, e.out, e.code, e.listed)
-		}
-		return u.node.endQueued(c, &records.Ending{Task: e.rec, Queued: e.q, Outcome: e.out, Code: e.code, Listed: e.listed})
+		_, err := u.node.records.Queue().End(c, end)
+		return err
 	}, func(err error) {
 		if err == nil {
 			u.node.tellEnd(e.rec, e.out)
@@ -304,7 +303,7 @@ func (u *queue) move(m *queuedMoved) {
 }
 
 func (u *queue) onMoved(m *queuedMoved) {
-	if m.err != nil && !u.over {
+	if m.err != nil && !errors.Is(m.err, persistence.ErrConflict) && !u.over {
 		u.node.log.Error().Err(m.err).Str("task", m.task.ID).Msg("queued task not put back")
 		time.AfterFunc(rewriteAfter, func() { u.move(m) })
 		return

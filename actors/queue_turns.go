@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -19,8 +20,8 @@ import (
 func parsePlace(key string) (backlog.Place, string, bool) { return backlog.ParseKey(key) }
 
 // onStale takes a turn whose record says that a node has the task, or that it is over.
-func (q *queueNodes) onStale(u *queue, task string, t *queuedTask, c *records.Claim) {
-	if c.Runs() { // an earlier turn, or one of another node that ordered the queue
+func (u *queue) onStale(task string, t *queuedTask, c *records.Claim) {
+	if q := u.nodes; c.Runs() && q != nil { // an earlier turn, or one of another node that ordered the queue
 		t.begun, t.q = true, c.Queued
 		if t.cause == "" {
 			t.cause = c.Task.Queue.Cancel
@@ -30,30 +31,24 @@ func (q *queueNodes) onStale(u *queue, task string, t *queuedTask, c *records.Cl
 		u.wake(task)
 		return
 	}
-	account, key, ended := t.place.Account, t.place.Key(task), records.Task{Status: api.TaskPending}
+	key, read, has := t.place.Key(task), &turnRead{task: task, wrote: t.place.Account}, records.Task{Status: api.TaskPending}
 	if c.Task != nil {
-		ended = *c.Task
+		has = *c.Task
 	}
-	u.write(account, func(ctx context.Context) error {
-		if ended.Status != api.TaskPending && ended.Queue != nil && ended.Queue.Key == key {
-			return q.node.records.Queue().Finish(ctx, ended, nil)
+	u.write(t.place.Account, func(ctx context.Context) error {
+		switch queue := u.node.records.Queue(); {
+		case c.Runs(): // the answer to its claim was lost: it has not begun
+			return errors.Join(queue.Unclaim(ctx, has), errTurnOver)
+		case has.Status != api.TaskPending && has.Queue != nil && has.Queue.Key == key:
+			return queue.Finish(ctx, has, nil)
+		default:
+			return queue.Delete(ctx, key, false)
 		}
-		return q.node.records.Queue().Delete(ctx, key, false)
 	}, func(err error) any {
-		if err != nil {
-			q.node.log.Error().Err(err).Str("task", task).Msg("a remainder of a task stays in the queue")
-		}
-		return &queueWritten{account}
+		read.err = cmp.Or(err, persistence.ErrNotFound) // it is in the queue no more
+		return read
 	})
-	u.release(task)
-	delete(u.live, task)
-	u.overFor(task, t)
-	u.cancelAgain(task, t)
-	u.wake(task)
 }
-
-// queueWritten tells that something of an account is written.
-type queueWritten struct{ account string }
 
 // send hands a turn to its node. A task that names a worker or a session runs where that
 // is.
@@ -214,7 +209,7 @@ type fate struct {
 func (n *nodeParts) decide(ctx context.Context, p backlog.Place, task string, at turnAt, out *engine.Outcome) (fate, error) {
 	queue := n.records.Queue()
 	for {
-		t, revision, err := queue.At(ctx, task)
+		t, _, err := queue.At(ctx, task)
 		switch {
 		case errors.Is(err, persistence.ErrNotFound):
 			_, bytes, err := queue.Lost(ctx, p.Account, task, p.Key(task))
@@ -237,14 +232,16 @@ func (n *nodeParts) decide(ctx context.Context, p backlog.Place, task string, at
 		case t.Node != at.node || t.Queue.Boot != at.boot || t.Queue.Turn != at.turn:
 			return fate{node: t.Node, boot: t.Queue.Boot, turn: t.Queue.Turn}, nil
 		}
-		f, err := n.decideOver(ctx, t, revision, out)
+		f, err := n.decideOver(ctx, t, out)
 		if !errors.Is(err, persistence.ErrConflict) {
 			return f, err
 		}
 	}
 }
 
-func (n *nodeParts) decideOver(ctx context.Context, t records.Task, revision uint64, out *engine.Outcome) (fate, error) {
+// decideOver decides about a task whose record says that a process has it which does not have it
+// any more: the end that was written, another attempt, or out.
+func (n *nodeParts) decideOver(ctx context.Context, t records.Task, out *engine.Outcome) (fate, error) {
 	queue, now := n.records.Queue(), time.Now()
 	q, wrote, err := queue.Unfinished(ctx, t)
 	if err != nil {
@@ -264,11 +261,11 @@ func (n *nodeParts) decideOver(ctx context.Context, t records.Task, revision uin
 			n.waitAgain(&p, q, t.Queue.Attempts, after)
 			f := fate{key: p.Key(t.ID), bytes: queue.Size(q)}
 			n.log.Info().Str("task", t.ID).Str("node", t.Node).Int("attempts", q.Attempts).Msg("queued task begins again")
-			return f, queue.AgainOver(ctx, t, revision, *q, f.key)
+			return f, queue.Again(ctx, t, *q, f.key)
 		}
 	}
 	t.Status, t.Ended, t.Lost = outcome.Polled(out.End), now, out.End == engine.EndLost
-	found, err := queue.EndOver(ctx, t, revision, q, out, outcome.Code(out), n.orders.Order(now, now), nil)
+	found, err := queue.End(ctx, &records.Ending{Task: t, Queued: q, Outcome: out, Code: outcome.Code(out), Listed: n.orders.Order(now, now)})
 	if err == nil && found == nil {
 		n.tellEnd(t, out)
 		if q != nil && q.Uploads != "" {

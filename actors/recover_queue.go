@@ -7,10 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"time"
 
 	"troupe/actors/backlog"
-	"troupe/actors/outcome"
 	"troupe/actors/records"
 	"troupe/persistence"
 )
@@ -41,46 +39,12 @@ func (n *nodeParts) recoverQueued(ctx context.Context, all []records.Task) error
 		if t.Queue.Waiting {
 			return nil
 		}
-		return n.recoverQueuedTask(ctx, t)
+		_, err := n.decideOver(ctx, t, records.Interrupted())
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("write down interrupted tasks of the queue: %w", err)
 	}
-	return nil
-}
-
-func (n *nodeParts) recoverQueuedTask(ctx context.Context, t records.Task) error {
-	q, out, err := n.records.Queue().Unfinished(ctx, t)
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	if out == nil {
-		out = records.Interrupted()
-		if t.Cancelled() {
-			out = outcome.Cancelled(out)
-		} else if q != nil {
-			task, err := q.Parse()
-			if err == nil {
-				if after, again := backlog.Again(task.Queue, t.Queue.Attempts, outcome.Code(out)); again {
-					p, _, _ := backlog.ParseKey(t.Queue.Key)
-					n.waitAgain(&p, q, t.Queue.Attempts, after)
-					n.log.Info().Str("task", t.ID).Int("attempts", q.Attempts).Msg("queued task begins again")
-					return n.records.Queue().Again(ctx, t, *q, p.Key(t.ID))
-				}
-			} else {
-				n.log.Error().Err(err).Str("task", t.ID).Msg("queued task not read")
-			}
-		}
-	}
-	t.Status, t.Ended = outcome.Polled(out.End), now
-	if err := n.endQueued(ctx, &records.Ending{Task: t, Queued: q, Outcome: out, Code: outcome.Code(out), Listed: n.orders.Order(now, now), Begun: true}); err != nil {
-		return err
-	}
-	if q != nil && q.Uploads != "" {
-		_ = os.RemoveAll(q.Uploads)
-	}
-	n.tellEnd(t, out)
 	return nil
 }
 

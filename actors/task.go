@@ -109,8 +109,8 @@ func (t *task) Receive(ctx actor.Context) {
 		if m.found != nil {
 			t.rec.Status, t.out = m.found.Status, m.found.Executed.Outcome
 		}
-		if t.from != nil && t.from.turn != nil && errors.Is(m.err, persistence.ErrConflict) {
-			t.backInQueue(ctx) // the node that orders the queue has given it up
+		if t.from != nil && errors.Is(m.err, persistence.ErrConflict) {
+			t.backInQueue(ctx) // it is the task's no more: others have decided, or its account is gone
 			t.finished(ctx)
 			ctx.Send(ctx.Parent(), &taskExpired{Task: t.x.TaskID})
 			return
@@ -165,11 +165,19 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 	if from != nil && from.turn == nil {
 		t.node.grouped.add(groupedWrite{
 			prepare: func(context.Context) *records.Writes {
-				return t.node.records.PrepareBegin(rec, from.known, from.announced)
+				return t.node.records.Queue().PrepareClaim(rec, from.known, from.announced)
 			},
 			then: func(err error) {
-				wrote.err = err
-				root.Send(self, wrote)
+				if wrote.err = err; err == nil {
+					root.Send(self, wrote)
+					return
+				}
+				t.node.onDisk(func(c context.Context) error { // it may be written all the same
+					return t.node.records.Queue().Unclaim(c, rec)
+				}, func(undone error) {
+					wrote.err = errors.Join(err, undone)
+					root.Send(self, wrote)
+				})
 			},
 		})
 		return

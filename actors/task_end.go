@@ -30,21 +30,20 @@ func (t *task) writeEnd(ctx actor.Context) {
 		kept.err = err
 		root.Send(self, kept)
 	}
-	if t.from != nil && t.from.turn == nil {
-		e := &records.Ending{Task: rec, Queued: &t.from.q, Outcome: out, Code: outcome.Code(out), Listed: listed, Begun: true, First: !t.endBeingWritten}
+	if t.from != nil {
+		e := &records.Ending{Task: rec, Queued: &t.from.q, Outcome: out, Code: outcome.Code(out), Listed: listed, Stored: ended, First: !t.endBeingWritten}
 		t.node.grouped.add(groupedWrite{
 			prepare: func(c context.Context) *records.Writes { return t.node.records.Queue().PrepareEnd(c, e) },
-			alone:   func(c context.Context) error { return t.node.endQueued(c, e) },
-			then:    then,
+			alone: func(c context.Context) (err error) {
+				kept.found, err = t.node.records.Queue().End(c, e)
+				return err
+			},
+			then: then,
 		})
 		t.endBeingWritten = true
 		return
 	}
 	t.node.onDisk(func(c context.Context) (err error) {
-		if from := t.from; from != nil {
-			kept.found, err = t.node.records.Queue().EndOver(c, rec, stored, &from.q, out, outcome.Code(out), listed, ended)
-			return err
-		}
 		kept.found, err = t.node.records.FinishTask(c, rec, stored, out, outcome.Code(out), ended)
 		return err
 	}, then)

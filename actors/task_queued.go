@@ -45,7 +45,7 @@ func (t *task) beginsAgain(ctx actor.Context) bool {
 	t.node.log.Info().Str("task", t.x.TaskID).Str("code", string(code)).Int("attempts", t.rec.Queue.Attempts).Dur("after", after).Msg("queued task begins again")
 	t.backInQueue(ctx)
 	root := t.node.system.Root
-	root.Send(t.node.queue, &queuedAgain{Task: t.rec, After: after, q: t.from.q, stored: t.stored})
+	root.Send(t.node.queue, &queuedAgain{Task: t.rec, After: after, q: t.from.q})
 	root.Send(ctx.Parent(), &taskFinished{Task: t.x.TaskID})
 	root.Send(ctx.Parent(), &taskExpired{Task: t.x.TaskID})
 	return true

@@ -56,6 +56,18 @@ func ApplyEach(ctx context.Context, s Store, lists [][]Change, then func(i int, 
 	}
 }
 
+// Groups reports whether a store takes what [ApplyEach] is given in one go.
+func Groups(s Store) bool {
+	g, ok := s.(interface{ groups() bool })
+	return ok && g.groups()
+}
+
+func (b *Badger) groups() bool { return true }
+
+func (m *memory) groups() bool { return true } // each of its changes is made at once
+
+func (l *Late) groups() bool { return Groups(l.Store) }
+
 // applyAll is [Apply].
 func (b *Badger) applyAll(ctx context.Context, changes []Change) error {
 	all, err := b.chain(ctx, changes)

@@ -27,18 +27,6 @@ func (m *Batches) Holds(of *api.BatchRef, plan engine.Plan) bool {
 	return it != nil && it.Round == of.Round && (s.held == engine.CodePlanRequired || s.plan != plan)
 }
 
-// Drops reports whether items of a batch that have not begun do not begin any more: it is
-// cancelled.
-func (m *Batches) Drops(of *api.BatchRef) bool {
-	if m == nil || of == nil {
-		return false
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.all[of.Batch]
-	return s != nil && s.b.State == api.BatchCancelled
-}
-
 // holdBack notes why no more items begin now; empty: they do. The mutex is held.
 func (s *state) holdBack(why engine.Code) {
 	if s.held == "" && why != "" {

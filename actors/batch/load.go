@@ -56,16 +56,13 @@ func (m *Batches) read(s *state) error {
 	if err != nil {
 		return err
 	}
-	shared := m.cfg.shared()
-	if shared { // its ends have got their places from other nodes
-		last, err := disk.LastOrder(m.ctx, s.id)
-		if err != nil {
-			return err
-		}
-		m.mu.Lock()
-		s.last = max(s.last, last)
-		m.mu.Unlock()
+	last, err := disk.LastOrder(m.ctx, s.id) // its ends may have got their places from other nodes
+	if err != nil {
+		return err
 	}
+	m.mu.Lock()
+	s.last = max(s.last, last)
+	m.mu.Unlock()
 	order := func() uint64 { // nothing is listed yet
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -91,10 +88,12 @@ func (m *Batches) read(s *state) error {
 			if e != nil { // of an earlier round
 				earlier = append(earlier, e)
 			}
-			// Of several nodes, an earlier one may have written a record so late that the
-			// queue has not found it: so the item is added again. What has become of it
-			// before it is known here, nobody tells: so it is looked up again.
-			live[t.Item] = &item{BatchTask: t, part: p.Number, queued: found.Begun || found.Queued && !shared, onDisk: found.Queued && shared, runs: found.Runs, check: shared && found.Begun}
+			// Whoever had the batch before may have written a record so late that the
+			// queue has not found it: so the item is added again, or cancelled by its record.
+			// What has become of it before it is known here, nobody tells: so it is looked
+			// up again.
+			has := found.Begun || found.Queued && b.State == api.BatchCancelled
+			live[t.Item] = &item{BatchTask: t, part: p.Number, queued: has, onDisk: found.Queued && !has, runs: found.Runs, check: has}
 			counts[p.Number]++
 		}
 		if counts[p.Number] == 0 {

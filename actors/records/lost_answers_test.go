@@ -98,10 +98,7 @@ func TestLostAnswers(t *testing.T) {
 			return errors.Join(err, no)
 		}, true},
 		{"an end", records.TaskPrefix, func(r *records.Store) error { _, err := claim(r); return err }, func(r *records.Store) error {
-			_, at, err := r.Queue().At(ctx, "t1")
-			if err == nil {
-				_, err = r.Queue().EndOver(ctx, ended(), at, &q, &engine.Outcome{End: engine.EndCompleted}, "", 1, nil)
-			}
+			_, err := r.Queue().End(ctx, &records.Ending{Task: ended(), Queued: &q, Outcome: &engine.Outcome{End: engine.EndCompleted}, Listed: 1})
 			if _, _, _, no := r.Queue().Status(ctx, "ada~1", "t1"); no != nil {
 				err = errors.Join(err, no)
 			}
@@ -111,11 +108,8 @@ func TestLostAnswers(t *testing.T) {
 			return errors.Join(err, status(r, api.TaskComplete))
 		}, true},
 		{"another attempt", records.TaskPrefix, func(r *records.Store) error { _, err := claim(r); return err }, func(r *records.Store) error {
-			_, at, err := r.Queue().At(ctx, "t1")
 			to := backlog.Place{Lane: place.Lane, Order: 2 << 20}.Key("t1")
-			if err == nil {
-				err = r.Queue().AgainOver(ctx, task(1), at, q, to)
-			}
+			err := r.Queue().Again(ctx, task(1), q, to)
 			if _, no := r.Queue().Read(ctx, to); no != nil {
 				err = errors.Join(err, no)
 			}

@@ -246,7 +246,8 @@ func (u Notices) OfBatch(ctx context.Context, b Batch) ([]Notice, error) {
 		}
 	}
 	if u.r.Node != "" { // another node may have written them
-		return list, u.putNew(ctx, list)
+		_, err := u.putNew(ctx, list)
+		return list, err
 	}
 	return list, u.Put(ctx, list)
 }
@@ -309,10 +310,10 @@ func (u Notices) Put(ctx context.Context, list []Notice) error {
 }
 
 // putNew is Put for those notices that are not there yet, delivered or not: several nodes
-// may write those of one end.
-func (u Notices) putNew(ctx context.Context, list []Notice) error {
+// may write those of one end. It returns those that were not delivered.
+func (u Notices) putNew(ctx context.Context, list []Notice) (wait []Notice, err error) {
 	if err := u.apart(ctx, list, true); err != nil {
-		return err
+		return nil, err
 	}
 	for i := range list {
 		n := &list[i]
@@ -320,21 +321,22 @@ func (u Notices) putNew(ctx context.Context, list []Notice) error {
 		if err == nil {
 			continue
 		} else if !errors.Is(err, persistence.ErrNotFound) {
-			return err
+			return nil, err
 		}
 		n.Status, n.Since = api.NoticeWaiting, n.At
 		b, err := json.Marshal(n)
 		if err != nil {
-			return fmt.Errorf("write the notice %s: %w", n.ID, err)
+			return nil, fmt.Errorf("write the notice %s: %w", n.ID, err)
 		}
 		err = u.r.Sealed.Put(ctx, persistence.Item{
 			Key: NoticeKey(n.Account, n.ID), Account: n.Account, Value: b, Expires: n.At.Add(noticeAbandoned), New: true, Durable: true,
 		})
 		if err != nil && !errors.Is(err, persistence.ErrConflict) {
-			return err
+			return nil, err
 		}
+		wait = append(wait, *n)
 	}
-	return nil
+	return wait, nil
 }
 
 // Retry writes when the next attempt is.

@@ -20,11 +20,12 @@ import (
 func (r *Store) tell(ctx context.Context, t Task, q *Queued, out *engine.Outcome, code engine.Code, late bool) error {
 	list, err := r.noticesOf(ctx, t, q, out, code, late)
 	if err == nil {
-		err = r.Notices().putNew(ctx, list)
+		list, err = r.Notices().putNew(ctx, list)
 	}
 	if err != nil {
 		return fmt.Errorf("write the notices of %s: %w", t.ID, err)
 	}
+	r.Tell(list)
 	return nil
 }
 

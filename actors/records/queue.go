@@ -336,23 +336,6 @@ func (u Queue) Lost(ctx context.Context, account, id, key string) (q *Queued, si
 	return q, int64(list[0].Size), nil
 }
 
-// Again puts a task back that begins again: at another place.
-func (u Queue) Again(ctx context.Context, t Task, q Queued, to string) error {
-	from := t.Queue.Key
-	b, _, err := u.Encode(q)
-	if err != nil {
-		return err
-	}
-	waits := *t.Queue
-	waits.Key, waits.Waiting = to, true
-	t.Queue, t.Status, t.Ended = &waits, api.TaskPending, time.Time{}
-	var w changes
-	w.bytes(ctx, u.r.Sealed, persistence.Item{Key: to, Account: t.Account, Value: b})
-	w.record(TaskPrefix+t.ID, t.storedUntil(), t, persistence.Unknown, true)
-	w.removal(ctx, u.r.Sealed, from)
-	return w.apply(ctx, u.r.Store)
-}
-
 // Unfinished reads what is left of a task that ran when its process ended: its record
 // in the queue, and its outcome if that was written already. Either may be nil.
 func (u Queue) Unfinished(ctx context.Context, t Task) (q *Queued, out *engine.Outcome, err error) {

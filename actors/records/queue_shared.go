@@ -9,7 +9,6 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/outcome"
-	"troupe/engine"
 	"troupe/persistence"
 )
 
@@ -84,7 +83,7 @@ func (u Queue) unclaim(ctx context.Context, t Task) error {
 		return nil
 	case err != nil:
 		return err
-	case now.Node != t.Node || !now.claimedAs(t.Queue) || now.Status != api.TaskPending:
+	case !now.heldAs(&t):
 		return nil
 	}
 	if t.Queue.Attempts <= 1 && now.Queue.Cancel == "" {
@@ -99,33 +98,22 @@ func (u Queue) unclaim(ctx context.Context, t Task) error {
 	return err
 }
 
-func (t *Task) claimedAs(q *TaskQueue) bool {
-	return t.Queue != nil && !t.Queue.Waiting && t.Queue.Boot == q.Boot && t.Queue.Turn == q.Turn && t.Queue.Attempts == q.Attempts && t.Queue.Key == q.Key
+// heldAs reports whether a node has a task by the same claim as is in another record of it.
+func (t *Task) heldAs(was *Task) bool {
+	q, of := t.Queue, was.Queue
+	return t.runsQueued() && t.Node == was.Node && q.Boot == of.Boot && q.Turn == of.Turn && q.Attempts == of.Attempts && q.Key == of.Key
 }
 
-// EndOver is End over a revision of the task's record; zero: it has none. The write of that
-// record is the end. What follows it is made up for by whoever finds the record in the
-// queue: see [Queue.Finish]. Stored is called in between; nil: nothing is. Found is the end that another node has written first. A
-// conflict says that the task is no longer the caller's.
-func (u Queue) EndOver(ctx context.Context, t Task, over uint64, q *Queued, out *engine.Outcome, code engine.Code, listed uint64, stored func()) (found *api.Polled, err error) {
-	given := t
-	ended := *t.Queue
-	ended.Waiting, ended.Listed, ended.Code = false, fmt.Sprintf("%014x/%s", listed, t.ID), code
-	ended.Batch = q != nil && q.Batch != nil
-	t.Queue = &ended
-	now, at, found, err := u.endedBefore(ctx, &given, over)
+// End writes how a task of the queue has ended, over the record that says who has it. The write
+// of that record is the end. What follows it is made up for by whoever finds the record in the
+// queue: see [Queue.Finish]. Found is the end that another node has written first, or that the
+// task was cancelled before. A conflict says that the task is no longer the caller's.
+func (u Queue) End(ctx context.Context, e *Ending) (found *api.Polled, err error) {
+	now, at, found, err := u.before(ctx, e)
 	if found != nil || err != nil {
 		return found, err
 	}
-	was := out
-	if now.Cancelled() && out.End != engine.EndCancelled {
-		out = outcome.Cancelled(out)
-		t.Status, t.Lost = outcome.Polled(out.End), false
-		ended.Code, stored = outcome.Code(out), nil // the caller hears of this end first
-	}
-	if now.Cancelled() {
-		ended.Cancel = now.Queue.Cancel
-	}
+	t, out := e.task(&now)
 	b, err := json.Marshal(out)
 	if err == nil {
 		err = u.r.Plain.Put(ctx, persistence.Item{Key: OutcomePrefix + t.ID, Account: t.Account, Value: b, Expires: t.Expires()})
@@ -134,42 +122,40 @@ func (u Queue) EndOver(ctx context.Context, t Task, over uint64, q *Queued, out 
 		return nil, fmt.Errorf("write the end of %s: %w", t.ID, err)
 	}
 	if _, err = u.r.putTask(ctx, t, &at, true); errors.Is(err, persistence.ErrConflict) {
-		switch now, _, found, err := u.endedBefore(ctx, &given, over); {
+		switch _, since, found, err := u.before(ctx, e); {
 		case found != nil || err != nil:
 			return found, err
-		case now.Cancelled() && ended.Cancel == "": // it was cancelled since
-			return u.EndOver(ctx, given, over, q, was, code, listed, stored)
+		case since != at: // it was cancelled meanwhile, or sealed again
+			return u.End(ctx, e)
 		}
 		return nil, persistence.ErrConflict
 	}
 	if err != nil {
 		return nil, err
 	}
-	if stored != nil {
-		stored()
+	cancelled := out != e.Outcome
+	if e.Stored != nil && !cancelled && !persistence.Groups(u.r.Store) { // else the caller hears of this end first, or soon of all
+		e.Stored()
 	}
-	if err := u.Finish(ctx, t, q); err != nil || out == was {
+	if err := u.Finish(ctx, t, e.Queued); err != nil || !cancelled {
 		return nil, err
 	}
 	return &api.Polled{Status: t.Status, Executed: t.Executed(out)}, nil
 }
 
-// endedBefore finds the end of a task whose record is not of the given revision. Else it
-// returns the record, and the revision over which its end may be written: a cancellation has
-// made another one of it.
-func (u Queue) endedBefore(ctx context.Context, t *Task, over uint64) (now Task, at uint64, found *api.Polled, err error) {
-	now, revision, err := u.r.taskAt(ctx, t.ID)
+// before finds the end of a task that has one. Else it returns the record over which its end
+// may be written, and the revision of that; zero: there is none.
+func (u Queue) before(ctx context.Context, e *Ending) (now Task, at uint64, found *api.Polled, err error) {
+	now, at, err = u.r.taskAt(ctx, e.Task.ID)
 	switch {
-	case errors.Is(err, persistence.ErrNotFound) && over == 0:
+	case errors.Is(err, persistence.ErrNotFound) && e.Waits:
 		return now, 0, nil, nil
 	case errors.Is(err, persistence.ErrNotFound): // its account was removed, or it was given back
 		return now, 0, nil, persistence.ErrConflict
 	case err != nil:
 		return now, 0, nil, err
-	case revision == over || now.Resealed == over && over != 0:
-		return now, over, nil, nil
-	case now.Ends() && now.Node == t.Node && now.claimedAs(t.Queue):
-		return now, revision, nil, nil
+	case now.Status == api.TaskPending && e.over(&now):
+		return now, at, nil, nil
 	case now.Status == api.TaskPending:
 		return now, 0, nil, persistence.ErrConflict
 	}
@@ -204,7 +190,10 @@ func (u Queue) Finish(ctx context.Context, t Task, q *Queued) error {
 		}
 		b, err := json.Marshal(entry)
 		if err == nil {
-			_, err = u.r.Store.Put(ctx, persistence.Write{Key: EndedPrefix + t.Account + "/" + t.Queue.Listed, Value: b, Expires: t.Expires()})
+			w := persistence.Write{Key: EndedPrefix + t.Account + "/" + t.Queue.Listed, Value: b, Expires: t.Expires()}
+			if _, err = u.r.Store.Put(ctx, w); err == nil {
+				err = u.r.Plain.Counted(t.Account, w).Done(ctx, nil)
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("list the task %s: %w", t.ID, err)
@@ -230,21 +219,32 @@ func (u Queue) deleteFiles(ctx context.Context, q *Queued) error {
 	return nil
 }
 
-// AgainOver is Again over a revision of the task's record. A conflict says that the task
-// is no longer the caller's.
-func (u Queue) AgainOver(ctx context.Context, t Task, over uint64, q Queued, to string) error {
+// Again has a task wait at another place that the caller has, and that begins again. A conflict
+// says that it is no longer the caller's, or was cancelled.
+func (u Queue) Again(ctx context.Context, t Task, q Queued, to string) error {
 	from := t.Queue.Key
 	b, _, err := u.Encode(q)
 	if err != nil {
 		return err
 	}
+	now, at, err := u.r.taskAt(ctx, t.ID)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound):
+		return persistence.ErrConflict
+	case err != nil:
+		return err
+	case now.Queue != nil && now.Queue.Waiting && now.Queue.Key == to: // an earlier try has succeeded
+		return u.Delete(ctx, from, false)
+	case !now.heldAs(&t) || now.Queue.Cancel != "":
+		return persistence.ErrConflict
+	}
 	waits := *t.Queue
 	waits.Key, waits.Waiting, waits.Boot, waits.Turn = to, true, "", 0
-	t.Queue, t.Status, t.Ended = &waits, api.TaskPending, time.Time{}
+	t.Queue, t.Status, t.Ended, t.Notify = &waits, api.TaskPending, time.Time{}, now.Notify
 	if err := u.Add(ctx, t.Account, to, b, persistence.Unknown, false); err != nil {
 		return err
 	}
-	if _, err := u.r.putTask(ctx, t, &over, true); errors.Is(err, persistence.ErrConflict) {
+	if _, err := u.r.putTask(ctx, t, &at, true); errors.Is(err, persistence.ErrConflict) {
 		now, _, err := u.r.taskAt(ctx, t.ID)
 		if err != nil && !errors.Is(err, persistence.ErrNotFound) {
 			return err
@@ -256,22 +256,6 @@ func (u Queue) AgainOver(ctx context.Context, t Task, over uint64, q Queued, to 
 		return err
 	}
 	return u.Delete(ctx, from, false)
-}
-
-// EndWaiting is EndOver for a task that has not begun, and waits at t.Queue.Key. A
-// conflict says that it may have begun.
-func (u Queue) EndWaiting(ctx context.Context, t Task, q *Queued, out *engine.Outcome, code engine.Code, listed uint64) error {
-	now, revision, err := u.r.taskAt(ctx, t.ID)
-	switch {
-	case errors.Is(err, persistence.ErrNotFound):
-		revision = 0
-	case err != nil:
-		return err
-	case now.Status == api.TaskPending && (now.Queue == nil || !now.Queue.Waiting || now.Queue.Key != t.Queue.Key):
-		return persistence.ErrConflict
-	}
-	_, err = u.EndOver(ctx, t, revision, q, out, code, listed, nil)
-	return err
 }
 
 // Status answers a question about a task of the queue by its record. Waits: it has none,

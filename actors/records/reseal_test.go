@@ -243,7 +243,7 @@ func TestAResealedTaskIsItsOwners(t *testing.T) {
 			return err
 		},
 		"a queued task": func(ctx context.Context, r *Store, task Task, over uint64) error {
-			_, err := r.Queue().EndOver(ctx, task, over, &Queued{ID: task.ID, Account: "ada"}, &engine.Outcome{End: engine.EndCompleted}, "", 1, nil)
+			_, err := r.Queue().End(ctx, &Ending{Task: task, Queued: &Queued{ID: task.ID, Account: "ada"}, Outcome: &engine.Outcome{End: engine.EndCompleted}, Listed: 1})
 			return err
 		},
 	} {

@@ -122,8 +122,12 @@ func (r *Store) putTask(ctx context.Context, t Task, over *uint64, durable bool)
 func (r *Store) putTaskOver(ctx context.Context, t Task, over *uint64, durable bool) (revision uint64, err error) {
 	t.Resealed = 0
 	b, err := json.Marshal(t)
+	w := persistence.Write{Key: TaskPrefix + t.ID, Value: b, Expires: t.storedUntil(), If: over, Durable: durable}
 	if err == nil {
-		revision, err = persistence.PutOwn(ctx, r.Store, persistence.Write{Key: TaskPrefix + t.ID, Value: b, Expires: t.storedUntil(), If: over, Durable: durable})
+		revision, err = persistence.PutOwn(ctx, r.Store, w)
+	}
+	if err == nil && t.Queue != nil && !t.Ended.IsZero() { // it counts for its account until it expires
+		err = r.Plain.Counted(t.Account, w).Done(ctx, nil)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("keep task %s: %w", t.ID, err)
