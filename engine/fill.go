@@ -14,7 +14,7 @@ import (
 
 var _ = define(Action[lang.Pair[lang.Selector, lang.Text]]{
 	Name: "fill", Group: "Interaction",
-	Doc: "Types a text into a field, with real key events for each character. Of a text of more than 2,000 characters, only the first and the last 30 and the ends of lines have keys. What is between goes in by parts of up to 1,000, with `beforeinput` and `input` events for each, as what is dictated does. `type` has keys for all. It clears the field first; with `clear: false` it appends the text. " +
+	Doc: "Types a text into a field, with real key events for each character. Of a text of more than 2,000 characters, only the first and the last 30 and the ends of lines have keys. The rest goes in as dictated text does: by parts of up to 1,000, with `beforeinput` and `input` events for each. `type` has keys for all. It clears the field first; with `clear: false` it appends the text. " +
 		"Fields with a value that is chosen instead of typed (date, time, month, week, color, range) get the value at once, with `input` and `change` events. Editable elements work like fields; a label, or a text in it, stands for its control. " +
 		"The action fails if the field accepts none of the text. If the page changes the text (a mask, a maximum length, other letters), a warning shows the field's value, or `***` for a password. " +
 		"It waits for a disabled or read-only field up to the action's time, because pages enable fields when their data arrives; `options.timeout` shortens that. While it waits, it gives a read-only field the focus and clicks it once. " +
