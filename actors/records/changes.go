@@ -58,11 +58,6 @@ func (w *changes) bytes(ctx context.Context, s *persistence.ValueStore, it persi
 	w.add(s.Change(ctx, it))
 }
 
-// removal adds the deletion of a value.
-func (w *changes) removal(ctx context.Context, s *persistence.ValueStore, key string) {
-	w.add(s.Removal(ctx, key))
-}
-
 func (w *changes) add(v *persistence.ValueChange, err error) {
 	if err != nil {
 		w.fail(err)
