@@ -64,7 +64,28 @@ func Groups(s Store) bool {
 
 func (b *Badger) groups() bool { return true }
 
-func (m *memory) groups() bool { return true } // each of its changes is made at once
+func (m *memory) groups() bool { return true }
+
+// applyAll is [Apply]: nobody sees some of the changes and not the others.
+func (m *memory) applyAll(ctx context.Context, changes []Change) error {
+	if err := m.enter(ctx); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	for _, w := range changes {
+		c, err := removing(w.Key, w.If, w.Durable), error(nil)
+		if !w.Delete {
+			c, err = putting(w.Write)
+		}
+		if err == nil {
+			_, _, err = m.carryOut(c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (l *Late) groups() bool { return Groups(l.Store) }
 

@@ -132,6 +132,11 @@ func (m *memory) change(ctx context.Context, c change) (decision, uint64, error)
 		return decision{}, 0, err
 	}
 	defer m.mu.Unlock()
+	return m.carryOut(c)
+}
+
+// carryOut is change for who has the lock.
+func (m *memory) carryOut(c change) (decision, uint64, error) {
 	m.removeExpired(c.key, time.Now())
 	var cur *current
 	if r, ok := m.records[c.key]; ok {
