@@ -31,7 +31,10 @@ func (t *task) writeEnd(ctx actor.Context) {
 		root.Send(self, kept)
 	}
 	if t.from != nil {
-		e := &records.Ending{Task: rec, Queued: &t.from.q, Outcome: out, Code: outcome.Code(out), Listed: listed, Stored: ended, First: !t.endBeingWritten}
+		e := &records.Ending{Task: rec, Queued: &t.from.q, Outcome: out, Code: outcome.Code(out), Listed: listed, First: !t.endBeingWritten}
+		if t.from.turn != nil { // else what follows takes no longer than the end, and clients find all of it
+			e.Stored = ended
+		}
 		t.node.grouped.add(groupedWrite{
 			prepare: func(c context.Context) *records.Writes { return t.node.records.Queue().PrepareEnd(c, e) },
 			alone: func(c context.Context) (err error) {

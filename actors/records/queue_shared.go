@@ -134,7 +134,7 @@ func (u Queue) End(ctx context.Context, e *Ending) (found *api.Polled, err error
 		return nil, err
 	}
 	cancelled := out != e.Outcome
-	if e.Stored != nil && !cancelled && !persistence.Groups(u.r.Store) { // else the caller hears of this end first, or soon of all
+	if e.Stored != nil && !cancelled { // else the caller hears of this end first
 		e.Stored()
 	}
 	if err := u.Finish(ctx, t, e.Queued); err != nil || !cancelled {
