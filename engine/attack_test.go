@@ -108,7 +108,7 @@ func TestDownloadsOfInnerFramesHaveABudget(t *testing.T) {
 	const size = 2000
 	a := attacks(t, nested(fmt.Sprintf("/file/%d", size)))
 	other, in := newInstance(t), newInstance(t)
-	o := play(t, in, fmt.Sprintf(`{"timeout":60000,"config":{"trace":true},"actions":[{"open":"%s/"},{"evaluate":"await fetch('/over/file/%d')","options":{"timeout":50000}}]}`, a.url, size), TaskEnv{SaveFile: (&kept{}).save})
+	o := play(t, in, fmt.Sprintf(`{"timeout":60000,"config":{"trace":true,"actionTimeout":50000},"actions":[{"open":"%s/"},{"evaluate":"await fetch('/over/file/%d')","options":{"timeout":50000}}]}`, a.url, size), TaskEnv{SaveFile: (&kept{}).save})
 	noFailure("")(t, o)
 	if n := a.sent.Load() >> 20; n >= size || n < 90 {
 		t.Errorf("%d MiB of %d were sent", n, size)
@@ -117,7 +117,7 @@ func TestDownloadsOfInnerFramesHaveABudget(t *testing.T) {
 		t.Errorf("the steps are %s", steps)
 	}
 	b := attacks(t, nested("/file/1"))
-	o = play(t, in, fmt.Sprintf(`{"timeout":30000,"actions":[{"open":"%s/"},{"evaluate":"await fetch('/over/file/1')"},{"wait":500}]}`, b.url), TaskEnv{SaveFile: (&kept{}).save})
+	o = play(t, in, fmt.Sprintf(`{"timeout":60000,"config":{"actionTimeout":50000},"actions":[{"open":"%s/"},{"evaluate":"await fetch('/over/file/1')"},{"wait":500}]}`, b.url), TaskEnv{SaveFile: (&kept{}).save})
 	if len(o.Downloads) != 1 || o.Downloads[0].Size != 1<<20 {
 		t.Errorf("the downloads are %v, %v", o.Downloads, o.Warnings)
 	}
