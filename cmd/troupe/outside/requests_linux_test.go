@@ -282,7 +282,7 @@ func (k *besieged) try(r largest, budget room, ways []way) (faults []string, sha
 		}
 		for status, times := range said {
 			if status >= 500 && status != want {
-				k.t.Errorf("%s, %s: %d requests were answered with %d", r.of, how, times, status)
+				k.t.Errorf("%s, %s: %d requests were answered with %d: %s", r.of, how, times, status, k.said[status])
 			}
 		}
 		if len(wrong) > 0 && share > 4 { // the other ways would tell nothing new
