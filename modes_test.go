@@ -10,7 +10,7 @@ import (
 
 // maxModes bounds the places that ask whether a node has the queue, or the store, to itself. It
 // may fall, and not grow: what a node does alone is what several do, in one process.
-const maxModes = 70
+const maxModes = 67
 
 // asksMode reports whether an expression asks for the mode.
 func asksMode(n ast.Node) bool {

@@ -82,6 +82,9 @@ type fromQueue struct {
 	over uint64         // of its record, before it begins
 }
 
+// sent reports whether a node that orders the queue for others has sent it.
+func (f *fromQueue) sent() bool { return f != nil && f.turn != nil }
+
 // onTurn starts a task whose turn it is, unless it is over before.
 func (u *queue) onTurn(m *turnRead) {
 	if m.wrote != "" {

@@ -151,7 +151,7 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 	}
 	if t.from != nil {
 		t.rec.Queue = &records.TaskQueue{Key: t.from.key, Attempts: t.from.q.Attempts + 1, Keep: t.from.q.Keep}
-		if t.from.turn != nil {
+		if t.from.sent() {
 			t.rec.Queue.Boot, t.rec.Queue.Turn = t.node.boot, t.from.turn.Turn
 		}
 	}
@@ -162,7 +162,7 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	rec, key, started, wrote, from := t.rec, t.x.Idempotency, t.started(), &taskWritten{}, t.from
-	if from != nil && from.turn == nil {
+	if from != nil && !from.sent() {
 		t.node.grouped.add(groupedWrite{
 			prepare: func(context.Context) *records.Writes {
 				return t.node.records.Queue().PrepareClaim(rec, from.known, from.announced)
@@ -183,7 +183,7 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 		return
 	}
 	t.node.onDisk(func(c context.Context) error {
-		if from != nil && from.turn != nil {
+		if from.sent() {
 			var err error
 			wrote.revision, err = t.node.claimTurn(c, rec, from)
 			return err
@@ -235,7 +235,7 @@ func (t *task) onWritten(ctx actor.Context, err error) {
 			t.node.undoKey(t.x, t.rec.ID)
 		}
 		no := api.RefusalFor(err)
-		if t.from != nil && t.from.turn != nil { // it goes on to wait
+		if t.from.sent() { // it goes on to wait
 			no = api.Refuse(engine.CodeNoWorkerAvailable, "")
 		}
 		t.refused(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: no, KeyTaken: errors.Is(err, persistence.ErrConflict)})

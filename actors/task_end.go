@@ -32,7 +32,7 @@ func (t *task) writeEnd(ctx actor.Context) {
 	}
 	if t.from != nil {
 		e := &records.Ending{Task: rec, Queued: &t.from.q, Outcome: out, Code: outcome.Code(out), Listed: listed, First: !t.endBeingWritten}
-		if t.from.turn != nil { // else what follows takes no longer than the end, and clients find all of it
+		if t.from.sent() { // else what follows takes no longer than the end, and clients find all of it
 			e.Stored = ended
 		}
 		t.node.grouped.add(groupedWrite{
