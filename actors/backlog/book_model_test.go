@@ -267,7 +267,7 @@ func TestBookIsTheQueue(t *testing.T) {
 				}
 				for _, a := range m.book.accounts {
 					for _, l := range a.lanes {
-						if len(l.window) > 3*l.most() {
+						if len(l.window) > 2*l.most() {
 							t.Fatalf("a lane has %d keys in memory", len(l.window))
 						}
 					}

@@ -42,12 +42,14 @@ type lane struct {
 	Lane
 	window []item // by key
 	cursor string // the window has every key up to this one; behind it are others, unless the lane is whole
+	taken  string // no key behind this one was ever taken: the cursor does not go back before it
 	whole  bool
 	held   []heldItem // were taken and put back, by key
 
 	moved   bool            // a key of the window, or of late, does not say when its task begins
 	adding  map[string]bool // keys that are being written
 	loading bool
+	stale   bool            // what is being read begins behind keys that were dropped meanwhile
 	late    []item          // were added while keys were being read
 	gone    map[string]bool // were removed: they are still being deleted, or may be among the keys that are being read
 	deleted []string        // of those, the ones that are deleted by now
@@ -76,6 +78,25 @@ func (l *lane) put(it item) {
 	if !there {
 		l.window = slices.Insert(l.window, at, it)
 	}
+	l.bound()
+}
+
+// bound drops the end of a window that has become much too long, as it does where tasks are
+// added that begin before others which were there: they are read again. Keys of tasks that run
+// are on the disk, too, so it drops none up to the last one that was taken.
+func (l *lane) bound() {
+	if len(l.window) <= 2*l.most() {
+		return
+	}
+	keep := l.most()
+	for keep < len(l.window) && l.window[keep].key <= l.taken {
+		keep++
+	}
+	if keep == len(l.window) {
+		return
+	}
+	l.window = slices.Delete(l.window, keep, len(l.window))
+	l.cursor, l.whole, l.stale = l.window[keep-1].key, false, l.loading
 }
 
 // has reports whether a key waits here, or is among those that are still to be read.
@@ -87,10 +108,11 @@ func (l *lane) has(key string) bool {
 
 // loaded takes in what was read of the disk.
 func (l *lane) loaded(m Load, keys []Found, failed bool) {
-	l.loading = false
+	usable := !failed && !l.stale
+	l.loading, l.stale = false, false
 	late := l.late
 	l.late = nil
-	if !failed {
+	if usable {
 		for _, k := range keys {
 			l.cursor = max(l.cursor, k.Key)
 			if !l.gone[k.Key] && !l.adding[k.Key] {
@@ -139,6 +161,7 @@ func (l *lane) head(at moment) (it item, ok bool) {
 func (l *lane) take(at moment) item {
 	it, _ := l.head(at)
 	l.drop(it.key)
+	l.taken = max(l.taken, it.key)
 	return it
 }
 
