@@ -3,8 +3,11 @@ package browser
 import (
 	"context"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/target"
 )
 
 // RehearseActions is rehearseActions, for the tests from outside.
@@ -143,3 +146,35 @@ var (
 	EndGroup   = endGroup
 	AwaitGroup = awaitGroup
 )
+
+// NewTabTries is newTabTries, for the tests from outside.
+const NewTabTries = newTabTries
+
+// NewTabThatDies opens a tab whose process dies so many times before it is ready. Left is how
+// many of these deaths did not come.
+func (c *Context) NewTabThatDies(ctx context.Context, deaths int) (t *Tab, left int, err error) {
+	conn := c.b.conn
+	conn.mu.Lock()
+	known := map[target.SessionID]bool{}
+	for id := range conn.sessions {
+		known[id] = true
+	}
+	conn.mu.Unlock()
+	left = deaths
+	conn.watchCommands(func(name string) { // with the lock, before the command goes out
+		if name != emulation.CommandSetFocusEmulationEnabled {
+			return
+		}
+		for id := range conn.sessions {
+			if !known[id] && left > 0 {
+				known[id] = true
+				left--
+				conn.next++
+				conn.queue = append(conn.queue, &cdproto.Message{ID: conn.next, SessionID: id, Method: "Page.crash"})
+			}
+		}
+	})
+	defer conn.watchCommands(nil)
+	t, err = c.NewTab(ctx)
+	return t, left, err
+}
