@@ -5,13 +5,15 @@
 // origin leaves its number in the text between two characters of code 0, and in frames.
 T.markdown = (a) => (a.t ? withFirst(a, (el) => ({ v: writtenOut(dom.doc(el), el, a) })) : ofDocument(a, (doc) => ({ v: writtenOut(doc, null, a) })));
 
-// ofDocument calls f with the document that a place leads to, once it is there.
+// ofDocument calls f with the document that a place leads to, once it is there: of a frame that
+// is coming not only a half, unless it takes long.
 const ofDocument = async (a, f) => {
   if (!(await arrived(a))) return { n: true };
-  const why = {};
+  const why = {}, since = now();
   const r = await until(a.ms, () => {
     delete why.e;
     const doc = enter(a.in, why);
+    if (doc && doc !== document && dom.state(doc) === 'loading' && now() - since < Math.min(a.ms / 2, mostAsleep)) { why.e = 'Iframe not found: it is still loading'; return undefined; }
     return doc ? f(doc) : undefined;
   });
   return r ?? late('element_not_found', why.e + `, within ${a.of}ms`);

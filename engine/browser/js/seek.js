@@ -288,8 +288,8 @@ const rouse = (f) => {
   intoSight(f, { block: 'center', inline: 'nearest', behavior: 'instant' });
 };
 let asleep = false; // whether the way that was gone last ended at one that rests
+const mostAsleep = 3000; // how long a frame that was roused may take to be there as a whole
 // awake waits a while for such frames on a way, for those who look once.
-const mostAsleep = 3000;
 const awake = async (a) => {
   if (!a.in?.length) return;
   for (const end = now() + Math.min(a.ms ?? 0, mostAsleep); now() < end; await new Promise((r) => later(r, 20))) {
@@ -341,8 +341,9 @@ walk = (place, why) => {
       return null;
     }
     if (!d) throw new Hop({ k, n: numberOf(f) });
-    if (roused.has(f) && dom.state(d) === 'loading') asleep = true; // half of it may be there
-    if (dom.state(d) === 'loading' && !body(d)) { why.e = `Iframe not found: "${p.a}" is still loading`; return null; }
+    const half = dom.state(d) === 'loading' && now() - (roused.get(f) ?? -Infinity) < mostAsleep; // nobody is to see only that
+    if (half) asleep = true;
+    if (half || dom.state(d) === 'loading' && !body(d)) { why.e = `Iframe not found: "${p.a}" is still loading`; return null; }
     doc = d;
     entered(d);
   }
