@@ -179,11 +179,18 @@ func (s *Store) reaches(ctx context.Context, consumer string) error {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
-			return fmt.Errorf("follow changes: nobody takes pulls: %w", err)
+			return fmt.Errorf("%w: %w", errUnreached, err)
 		}
 		pause(ctx, pullTry/20)
 	}
 }
+
+// errUnreached says that nothing of a consumer was taken in yet: another one may be reached.
+var errUnreached = errors.New("follow changes: nobody takes pulls")
+
+// watchTries is how many consumers a watcher tries to reach, each for tryTimeout: one that is
+// where nobody answers any more is never reached.
+const watchTries = 3
 
 // pullTry bounds the wait for the answer of a consumer.
 const pullTry = 200 * time.Millisecond
@@ -210,12 +217,14 @@ func (s *Store) watchOnly(ctx context.Context, prefix string) (<-chan persistenc
 		last, err := s.lastOfLeader(both)
 		if err == nil {
 			cfg := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: last + 1, FilterSubject: below(prefix)}
-			err = s.consumeOnly(both, cfg, func() { watching <- nil }, func(c change, _ bool) error {
-				if strings.HasPrefix(c.key, prefix) {
-					one.Publish([]persistence.Event{c.event()})
-				}
-				return nil
-			})
+			for try := 1; try == 1 || errors.Is(err, errUnreached) && try <= watchTries; try++ {
+				err = s.consumeOnly(both, cfg, func() { watching <- nil }, func(c change, _ bool) error {
+					if strings.HasPrefix(c.key, prefix) {
+						one.Publish([]persistence.Event{c.event()})
+					}
+					return nil
+				})
+			}
 		}
 		select {
 		case watching <- err:
