@@ -162,19 +162,28 @@ func TestMarksShow(t *testing.T) {
 		}
 		groups[at] = append(groups[at], what)
 	}
-	for _, group := range groups {
+	look := func(group []mark) (missed []mark, got map[string]any) {
 		for _, what := range group {
 			m.plant(t, what, "ada")
 		}
-		got := m.found(t, "ada")
+		got = m.found(t, "ada")
 		for _, what := range group {
 			if reflect.DeepEqual(got[what.finds], m.expected[what.finds]) {
-				t.Errorf("%s: %q is %v, as without it; %s", what.name, what.finds, got[what.finds], m.differences(got))
+				missed = append(missed, what)
 			}
 		}
 		m.srv.met.Clear()
 		if err := m.in.replace(t.Context(), m.in.context()); err != nil {
 			t.Fatal(err)
+		}
+		return missed, got
+	}
+	for _, group := range groups {
+		missed, _ := look(group)
+		for _, what := range missed { // beside others the browser may have used one of several connections
+			if again, got := look([]mark{what}); len(again) > 0 {
+				t.Errorf("%s: %q is %v, as without it; %s", what.name, what.finds, got[what.finds], m.differences(got))
+			}
 		}
 	}
 }
