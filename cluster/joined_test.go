@@ -47,7 +47,8 @@ func TestRepeatsBringOneAnswer(t *testing.T) {
 				t.Fatalf("a repeat is answered with %+v", x)
 			}
 		}
-		if came := n2.conn.Stats().InBytes - before; came > 2*size {
+		// The first request's answer, at times that of all repeats, and what nodes say all the time.
+		if came := n2.conn.Stats().InBytes - before; came > 2*size+size/2 {
 			t.Errorf("%d repeats have brought %d MiB to their node, of an answer of %d MiB", repeats, came>>20, size>>20)
 		}
 	}
