@@ -12,6 +12,7 @@ import (
 	"troupe/cluster/store"
 	"troupe/persistence"
 	"troupe/persistence/storetest"
+	"troupe/testkit/wait"
 )
 
 func openedFiles(t testing.TB, s *store.Store) *store.Files {
@@ -61,9 +62,10 @@ func TestFilesOfAnotherNode(t *testing.T) {
 	t.Logf("a file of 20 MiB: kept in %v, read on another node in %v", put.Round(time.Millisecond), time.Since(start).Round(time.Millisecond))
 
 	half := nats.NewMsg("file." + persistence.NewFileID("") + ".0")
-	if _, err := all[2].Conn().RequestMsg(half, 5*time.Second); err != nil {
-		t.Fatal(err)
-	}
+	wait.Until(t, "a part of a file is taken", func() bool { // none is while the nodes elect a leader
+		_, err := all[2].Conn().RequestMsg(half, 5*time.Second)
+		return err == nil
+	})
 	for i, c := range []struct {
 		after time.Duration
 		want  int

@@ -130,7 +130,7 @@ func (s *Store) consumeOnly(ctx context.Context, cfg jetstream.ConsumerConfig, w
 	if err := s.setSource(consumer, end); err != nil {
 		return err
 	}
-	if err := s.reaches(opening, consumer.CachedInfo().Name); err != nil {
+	if err := s.reaches(following, consumer.CachedInfo().Name); err != nil {
 		return err
 	}
 	it, err := consumer.Messages(jetstream.PullMaxMessages(64), jetstream.PullExpiry(idleFor), jetstream.PullHeartbeat(idleFor/3))
@@ -171,15 +171,21 @@ func (s *Store) consumeOnly(ctx context.Context, cfg jetstream.ConsumerConfig, w
 // reaches waits until pulls arrive at a new consumer: the node that this one is connected to
 // may not know yet where it is. A pull that is lost would be missed only by its heartbeats.
 func (s *Store) reaches(ctx context.Context, consumer string) error {
-	for {
-		try, cancel := context.WithTimeout(ctx, pullTry)
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	for patience := pullTry; ; {
+		try, cancel := context.WithTimeout(ctx, patience)
 		_, err := s.js.Conn().RequestWithContext(try, "$JS.API.CONSUMER.MSG.NEXT."+RecordStream+"."+consumer, []byte("{?")) // no pull: it is refused
+		slow := try.Err() != nil
 		cancel()
 		switch {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
 			return fmt.Errorf("%w: %w", errUnreached, err)
+		}
+		if slow { // a busy node may take longer each time
+			patience *= 2
 		}
 		pause(ctx, pullTry/20)
 	}
@@ -188,11 +194,14 @@ func (s *Store) reaches(ctx context.Context, consumer string) error {
 // errUnreached says that nothing of a consumer was taken in yet: another one may be reached.
 var errUnreached = errors.New("follow changes: nobody takes pulls")
 
-// watchTries is how many consumers a watcher tries to reach, each for tryTimeout: one that is
-// where nobody answers any more is never reached.
-const watchTries = 3
+// A watcher tries so many consumers, each for so long: one that is where nobody answers any
+// more is never reached.
+const (
+	watchTries   = 2
+	reachTimeout = 5 * time.Second
+)
 
-// pullTry bounds the wait for the answer of a consumer.
+// pullTry bounds the first wait for the answer of a consumer.
 const pullTry = 200 * time.Millisecond
 
 // idleFor is how long a pull of a worker node waits. A third of it passes before a silent
