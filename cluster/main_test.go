@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		flag.Parse()
 		standalone.Run(serveAsANode)
 	}
-	wait.SideBySide(3)
+	wait.SideBySide(2)
 	code := m.Run()
 	for _, n := range three.members {
 		n.Close()

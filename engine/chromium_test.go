@@ -28,7 +28,7 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
-	wait.SideBySide(3)
+	wait.SideBySide(2)
 	need.Cases(30, 60)
 	flag.Parse()
 	look := leaks.Start()

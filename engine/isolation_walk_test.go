@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	isolationTasks   = flag.Int("isolation-tasks", 60, "how many tasks TestRandomMarks plays; make soak plays 2000")
+	isolationTasks   = flag.Int("isolation-tasks", 30, "how many tasks TestRandomMarks plays; make soak plays 2000")
 	isolationMarks   = flag.String("isolation-marks", "", "which marks TestMarksOfAnAccount leaves, as a regular expression on their names")
 	isolationWorkers = flag.Int("isolation-workers", 4, "how many workers TestRandomMarks has; one for each 100 tasks at most")
 )
