@@ -62,6 +62,7 @@ func (l *lane) insert(it item) {
 	switch {
 	case it.key <= l.cursor:
 		l.put(it)
+		l.bound()
 	case l.loading: // the keys that are being read may have it, or may not
 		l.late = append(l.late, it)
 	case l.whole && len(l.window) < l.most():
@@ -78,7 +79,6 @@ func (l *lane) put(it item) {
 	if !there {
 		l.window = slices.Insert(l.window, at, it)
 	}
-	l.bound()
 }
 
 // bound drops the end of a window that has become much too long, as it does where tasks are
@@ -126,6 +126,7 @@ func (l *lane) loaded(m Load, keys []Found, failed bool) {
 			l.insert(it)
 		}
 	}
+	l.bound() // not before all that was read is there: the cursor says that nothing is left out
 	for _, key := range l.deleted {
 		delete(l.gone, key)
 	}
