@@ -44,8 +44,6 @@ type Action[V any] struct {
 	// Ends says that a failure ends the task, unless the action's own options say
 	// otherwise.
 	Ends bool
-	// Unaided actions need no page script in the page itself, only in its frames.
-	Unaided bool
 	// Finds says that save keeps the element, not the result.
 	Finds   bool
 	Result  string // what it gives, for the reference; empty: {"success":true}
@@ -94,7 +92,7 @@ type definition struct {
 	value                                   lang.AnyShape
 	opts, beside                            []Opt
 	not                                     Place
-	unbounded, unaided, finds               bool
+	unbounded, finds                        bool
 	instant, ends                           bool
 	run                                     func(context.Context, *Run, *Step) (Result, error)
 	read                                    func(*Run, *Step) (Call, error)
@@ -116,7 +114,7 @@ func define[V any](a Action[V]) struct{} {
 	def := &definition{
 		file: filepath.Base(file),
 		name: a.Name, group: a.Group, doc: a.Doc, result: a.Result, example: a.Example, page: a.Page,
-		value: a.Value.Any(), opts: a.Opts, beside: a.Beside, not: a.Not, unbounded: a.Unbounded, unaided: a.Unaided, finds: a.Finds, instant: a.Instant, ends: a.Ends,
+		value: a.Value.Any(), opts: a.Opts, beside: a.Beside, not: a.Not, unbounded: a.Unbounded, finds: a.Finds, instant: a.Instant, ends: a.Ends,
 	}
 	if a.Decode != nil {
 		def.decode = func(d *decoder, n *lang.Node) any { return a.Decode(d, n) }

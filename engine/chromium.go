@@ -197,7 +197,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	r.effects.collect(ctx)
 	r.effects.stillArriving()
 	o := in.outcome(ctx, r, took, stopped)
-	o.Restored = restored
+	o.Restored, o.Page = restored, r.navigation.lastPage(after)
 	o.Dialogs, o.Downloads, o.Pictures = r.effects.dialogs, r.effects.downloads, r.effects.pictures
 	r.evidence.keep(after, o)
 	r.film.keep(after, o)

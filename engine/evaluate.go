@@ -16,7 +16,6 @@ var _ = define(Action[lang.Text]{
 	Name: "evaluate", Group: "Advanced",
 	Doc: "Runs JavaScript as the body of an async function in the page's own world and returns its value as JSON. " +
 		"The script sees the data cache as the read-only object `saved`. Use it instead of `${key}` for anything read from a page, so that text from one site does not become code on another.",
-	Unaided: true,
 	Value:   lang.NonEmptyShape("script"),
 	Result:  "any JSON value",
 	Example: `{"evaluate":"return document.title"}`,

@@ -12,11 +12,12 @@ import (
 var _ = define(Action[lang.Text]{
 	Name: "open", Group: "Navigation",
 	Doc: "Opens an address in the current tab and waits for its `load` event, or for what `waitUntil` says. If that is missing when the action's time is over, and something of the page is there, the action succeeds with a warning. So it does for a document that never ends. " +
-		"A status such as 404 is not a failure. An address that cannot be reached is a failure with the browser's `net::` name, and so is a page or download that breaks off. " +
-		"A response without a document (status 204, 205 or 304) is also a failure; the tab stays where it was. If the address is a download, the tab stays where it was, too, but the action succeeds: a warning says so, and `downloads` has the file.",
+		"A status of 400 or more is a warning, and a failure where `status` says so. An address that cannot be reached is a failure with the browser's `net::` name, and so is a page or download that breaks off. " +
+		"A response without a document (status 204, 205 or 304) is also a failure; the tab stays where it was. If the address is a download, the tab stays where it was, too, but the action succeeds with `{\"success\":true}` alone: a warning says so, and `downloads` has the file.",
 	Value:   urlShape,
-	Opts:    []Opt{waitUntil},
+	Opts:    []Opt{waitUntil, statusOption},
 	Check:   watchesIdle[lang.Text],
+	Result:  arrivedResult,
 	Example: `{"open":"http://demo.troupe.test/"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Text) (Result, error) {
 		address, err := r.navigation.address(v)
@@ -27,7 +28,7 @@ var _ = define(Action[lang.Text]{
 		if err != nil {
 			return nil, err
 		}
-		return nil, r.navigation.open(ctx, s, t, address)
+		return r.navigation.open(ctx, s, t, address)
 	},
 })
 
@@ -35,7 +36,8 @@ var _ = define(Action[lang.Text]{
 	Name: "openNewTab", Group: "Navigation",
 	Doc:     "Opens an address in a new tab, which becomes the current one, and waits like `open`. It closes the other tabs unless `closeOthers` is false.",
 	Value:   urlShape,
-	Opts:    []Opt{opt("closeOthers", lang.BoolShape, "Whether to close the other tabs. Default: true."), waitUntil},
+	Opts:    []Opt{opt("closeOthers", lang.BoolShape, "Whether to close the other tabs. Default: true."), waitUntil, statusOption},
+	Result:  arrivedResult,
 	Check:   watchesIdle[lang.Text],
 	Example: `{"openNewTab":"http://demo.troupe.test/login","options":{"closeOthers":false}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Text) (Result, error) {
@@ -50,13 +52,17 @@ var _ = define(Action[lang.Text]{
 		if own(s, "closeOthers", true) {
 			r.tabs.CloseOthers(ctx, t)
 		}
-		return nil, r.navigation.open(ctx, s, t, address)
+		return r.navigation.open(ctx, s, t, address)
 	},
 })
 
 // waitUntil is what an action that goes to a document waits for.
 var waitUntil = opt("waitUntil", lang.EnumShape("what to wait for", "dom", "load", "networkidle"),
 	"`dom`: until the document itself is there (`DOMContentLoaded`). `load`: for its load event. `networkidle`: for its load event, and then as `waitForEvent` does. Default: `load`.")
+
+// statusOption says which status of a page is one that the action succeeds with.
+var statusOption = opt("status", lang.EnumShape("a status to expect", "any", "ok"),
+	"`ok`: a page with a status of 400 or more is a failure (`navigation_failed`); the tab shows it. `any`: it is a success with a warning. Default: `any`.")
 
 // watchesIdle has the requests of a task counted whose step waits for an idle network.
 func watchesIdle[V any](d *decoder, _ *lang.Node, s *Step, _ V) {

@@ -14,8 +14,9 @@ import (
 // navigation takes the tabs of a run to other pages.
 type navigation struct{ run *Run }
 
-// open navigates a tab and waits for load.
-func (nv *navigation) open(ctx context.Context, s *Step, t *browser.Tab, address string) error {
+// open navigates a tab and waits for load. A download leaves the tab where it was, and has
+// no answer of its own.
+func (nv *navigation) open(ctx context.Context, s *Step, t *browser.Tab, address string) (Result, error) {
 	r := nv.run
 	sctx, cancel := r.page.strict(ctx)
 	defer cancel()
@@ -27,53 +28,40 @@ func (nv *navigation) open(ctx context.Context, s *Step, t *browser.Tab, address
 	case errors.Is(err, browser.ErrDownload):
 		if r.task.Config.RefuseDownloads {
 			r.warn("%s is a download, which the task refuses: the tab stays where it was", address)
-			return nil
+			return nil, nil
 		}
 		r.effects.awaitDownload(sctx)
 		for _, why := range r.tabs.Transfers.BrokenDownloads() {
-			return unreachable(address, why)
+			return nil, unreachable(address, why)
 		}
 		r.warn("%s is a download: downloads has its file, and the tab stays where it was", address)
-		return nil
+		return nil, nil
 	case errors.Is(err, browser.ErrNoAddress):
-		return Problemf(CodeInvalidValue, "want an address that browsers can read, not %q", lang.Short(address, 100))
+		return nil, Problemf(CodeInvalidValue, "want an address that browsers can read, not %q", lang.Short(address, 100))
 	case errors.As(err, &nav):
-		return unreachable(address, nav)
+		return nil, unreachable(address, nav)
 	case ctx.Err() == nil && sctx.Err() != nil:
-		return Problemf(CodeTimeout, "Navigation to %s did not begin within %dms: the server has not answered", address, Millis(r.limit))
+		return nil, Problemf(CodeTimeout, "Navigation to %s did not begin within %dms: the server has not answered", address, Millis(r.limit))
 	default:
-		return err
+		return nil, err
 	}
-	if nv.unaided(s) {
-		lctx, cancel := context.WithTimeout(sctx, time.Until(r.deadline)/2) // the rest is for asking the page
-		defer cancel()
-		if t.Navigation.Loaded(lctx) {
-			return nil
-		}
-	}
-	return nv.awaitLoad(ctx, s, t, address)
-}
-
-// unaided reports whether the next step can do without the page script, and nobody
-// wants what only the page knows, such as its status.
-func (nv *navigation) unaided(s *Step) bool {
-	r := nv.run
-	if r.traced() || len(r.rest) == 0 || own(s, waitUntil.Name, "load") != "load" {
-		return false
-	}
-	next := &r.rest[0]
-	return next.def.unaided && next.Options.Frame == nil && r.page.frame == nil
+	return nv.awaitLoad(ctx, s, t, address, address)
 }
 
 // awaitLoad waits for the load event of the current document, or for what the step says.
 // The reads that follow go along, unless they have to wait for the network.
-func (nv *navigation) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address string) error {
+// address names the page in errors; from is what was asked for, where that may lead to another
+// address, or empty.
+func (nv *navigation) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address, from string) (Result, error) {
 	r := nv.run
 	arg := map[string]any{"ms": max(0, Millis(time.Until(r.deadline)))}
 	r.page.addSettle(arg)
 	arg["stop"] = true
 	wanted := own(s, waitUntil.Name, "load")
 	arg["dom"] = wanted == "dom"
+	if from != "" {
+		arg["from"] = from
+	}
 	ops := []operation{{"load", arg}}
 	if wanted != "networkidle" {
 		ops = append(ops, r.batches.following(s)...)
@@ -92,43 +80,59 @@ func (nv *navigation) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, ad
 	}, ops, len(ops), nil)
 	nav := (*browser.NavigationError)(nil)
 	if errors.As(context.Cause(whole), &nav) {
-		return unreachable(address, nav)
+		return nil, unreachable(address, nav)
 	}
 	cancel(nil)
 	<-watched
 	if err != nil {
-		return err
+		return nil, err
 	}
 	reply := &replies[0]
 	r.batches.answered = replies[1:]
 	if reply.Code != "" {
 		if nav := t.Navigation.Failure(ctx); nav != nil {
-			return unreachable(address, nav)
+			return nil, unreachable(address, nav)
 		}
 		t.Navigation.Stop()
-		return Problemf(CodeTimeout, "The page %s was still arriving after %dms", address, Millis(r.limit))
+		return nil, Problemf(CodeTimeout, "The page %s was still arriving after %dms", address, Millis(r.limit))
 	}
 	at, err := readArrival(&reply.Reply)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if at.State != arrived {
+	if at.State != stateLoaded {
 		if nav := t.Navigation.Failure(ctx); nav != nil {
-			return unreachable(address, nav)
+			return nil, unreachable(address, nav)
 		}
 		nv.warnMissing(at, wanted)
 	}
-	if at.Status >= 400 {
-		r.tabs.Journal.Note("status %d", at.Status)
+	if err := nv.judge(s, at); err != nil {
+		r.batches.answered = nil
+		return nil, err
 	}
-	if wanted != "networkidle" || at.State != arrived {
-		return nil
+	res, err := json.Marshal(arrivalAnswer{true, at.Shown, at.Redirected, at.Type, at.Timing})
+	if err != nil || wanted != "networkidle" || at.State != stateLoaded {
+		return res, err
 	}
 	late, err := r.idle(ctx)
 	if late != nil {
 		r.warn("%s", late.Text)
 	}
-	return err
+	return res, err
+}
+
+// judge tells of a page's status that says that something is wrong with it: as a failure of
+// the step where that is to be one.
+func (nv *navigation) judge(s *Step, at arrival) error {
+	if at.Status < 400 {
+		return nil
+	}
+	nv.run.tabs.Journal.Note("status %d", at.Status)
+	if own(s, statusOption.Name, "any") == "ok" {
+		return Problemf(CodeNavigationFailed, "The page %s came with status %d, and options.status wants one below 400", lang.Short(at.URL, 200), at.Status)
+	}
+	nv.run.warn("the page came with status %d: its server says that something is wrong (options.status: \"ok\" makes it a failure)", at.Status)
+	return nil
 }
 
 // warnMissing says what a page lacks that is there, and can be used, but has not arrived as
@@ -136,7 +140,7 @@ func (nv *navigation) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, ad
 func (nv *navigation) warnMissing(at arrival, wanted string) {
 	r := nv.run
 	switch {
-	case at.State == arriving:
+	case at.State == stateArriving:
 		r.warn("after %dms the document was still arriving: the list goes on with what is there", Millis(r.limit))
 	case wanted == "dom":
 		r.warn("after %dms the page's DOMContentLoaded event was still missing: one of its scripts did not arrive, or still runs", Millis(r.limit))
@@ -145,16 +149,38 @@ func (nv *navigation) warnMissing(at arrival, wanted string) {
 	}
 }
 
-// arrival is how far a page has arrived, as the page script tells it.
+// Shown is a page as its visitor and its server name it.
+type Shown struct {
+	URL    string `json:"url"`
+	Title  string `json:"title"`
+	Status int    `json:"status,omitempty"` // that its document came with; zero: it came without one, as about:blank does
+}
+
+// arrivalAnswer is the result of an action that goes to a page.
+type arrivalAnswer struct {
+	Success bool `json:"success"`
+	Shown
+	Redirected  bool            `json:"redirected"`
+	ContentType string          `json:"contentType"`
+	Timing      json.RawMessage `json:"timing"`
+}
+
+// arrivedResult is the shape, for the reference.
+const arrivedResult = "`{\"success\":true,\"url\":string,\"title\":string,\"status\":number,\"redirected\":boolean,\"contentType\":string,\"timing\":{\"responseStart\",\"domContentLoaded\",\"load\"}}`, with times in milliseconds from the start of the navigation"
+
+// arrival is how far a page has arrived, and what it is, as the page script tells it.
 type arrival struct {
-	State  string `json:"state"`
-	Status int    `json:"status"`
+	Shown
+	State      string          `json:"state"`
+	Redirected bool            `json:"redirected"`
+	Type       string          `json:"type"`
+	Timing     json.RawMessage `json:"timing"`
 }
 
 // States of an arrival. A document without anything in it yet has none.
 const (
-	arrived  = "load"
-	arriving = "document" // and something of it is there
+	stateLoaded   = "load"
+	stateArriving = "document" // and something of it is there
 )
 
 func readArrival(reply *browser.Reply) (at arrival, err error) {
@@ -177,25 +203,25 @@ func unreachable(address string, nav *browser.NavigationError) *Problem {
 }
 
 // travel goes to another page of the current tab's history.
-func (nv *navigation) travel(ctx context.Context, s *Step, by int64, where string) error {
+func (nv *navigation) travel(ctx context.Context, s *Step, by int64, where string) (Result, error) {
 	r := nv.run
 	t, err := nv.settledTab(ctx, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sctx, cancel := r.page.strict(ctx)
 	defer cancel()
 	address, err := t.Navigation.Go(sctx, by)
 	switch {
 	case errors.Is(err, browser.ErrNoHistory):
-		return Problemf(CodeInvalidValue, "There is no page to go %s to: open and links make a history", where)
+		return nil, Problemf(CodeInvalidValue, "There is no page to go %s to: open and links make a history", where)
 	case errors.Is(err, browser.ErrStays):
-		return Problemf(CodeTimeout, "The tab did not go %s within %dms: the server has not answered, or the page keeps the tab", where, Millis(r.limit))
+		return nil, Problemf(CodeTimeout, "The tab did not go %s within %dms: the server has not answered, or the page keeps the tab", where, Millis(r.limit))
 	case err != nil:
-		return err
+		return nil, err
 	}
 	r.page.input, r.page.script = sentNothing, false
-	return nv.awaitLoad(ctx, s, t, address)
+	return nv.awaitLoad(ctx, s, t, address, "")
 }
 
 // settledTab is the current tab once what the last input began has begun: a page that
@@ -208,6 +234,26 @@ func (nv *navigation) settledTab(ctx context.Context, s *Step) (*browser.Tab, er
 		}
 	}
 	return r.page.tab(ctx)
+}
+
+// lastPageTime is how long a page may take to say what it is when a task is over.
+const lastPageTime = 250 * time.Millisecond
+
+// lastPage is the page that the task leaves behind, nil where there is none. One that does
+// not answer in time has only its address.
+func (nv *navigation) lastPage(ctx context.Context) *Shown {
+	t := nv.run.tabs.Current()
+	if t == nil || !t.Navigation.Somewhere() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastPageTime)
+	defer cancel()
+	page := new(Shown)
+	reply, err := t.Script.Call(ctx, "here", struct{}{})
+	if err == nil && reply.Code == "" && json.Unmarshal(reply.Value, page) == nil {
+		return page
+	}
+	return &Shown{URL: lang.Short(t.Navigation.Shows(), 8192)}
 }
 
 func (nv *navigation) address(v lang.Text) (string, error) {

@@ -62,6 +62,7 @@ type Outcome struct {
 	Collected *Collected      `json:"collected,omitempty"`
 	HAR       json.RawMessage `json:"har,omitempty"`                // nil: there is none, or it is a file
 	HARFile   string          `json:"harFile,omitempty" mask:"own"` // where it can be fetched
+	Page      *Shown          `json:"page,omitempty"`               // that the task leaves behind; nil: there is none, or an earlier release has played the task
 	Restored  bool            `json:"restored,omitempty"`
 }
 

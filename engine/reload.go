@@ -12,8 +12,9 @@ var _ = define(Action[struct{}]{
 	Name: "reload", Group: "Tabs and history",
 	Doc:     "Loads the current page anew and waits like `open`. A page that is the answer to a form is asked for with the form's data again.",
 	Value:   lang.TrueShape,
-	Opts:    []Opt{opt("ignoreCache", lang.BoolShape, "Whether to fetch everything anew that the browser has in its cache. Default: false."), waitUntil},
+	Opts:    []Opt{opt("ignoreCache", lang.BoolShape, "Whether to fetch everything anew that the browser has in its cache. Default: false."), waitUntil, statusOption},
 	Check:   watchesIdle[struct{}],
+	Result:  arrivedResult,
 	Example: `{"reload":true}`,
 	Run: func(ctx context.Context, r *Run, s *Step, _ struct{}) (Result, error) {
 		t, err := r.navigation.settledTab(ctx, s)
@@ -34,6 +35,6 @@ var _ = define(Action[struct{}]{
 			return nil, err
 		}
 		r.page.input, r.page.script = sentNothing, false
-		return nil, r.navigation.awaitLoad(ctx, s, t, address)
+		return r.navigation.awaitLoad(ctx, s, t, address, address)
 	},
 })

@@ -69,7 +69,7 @@ var _ = define(Action[string]{
 		if err != nil {
 			return nil, err
 		}
-		if reply.Code != "" || at.State != arrived {
+		if reply.Code != "" || at.State != stateLoaded {
 			return nil, Problemf(CodeTimeout, "The load event did not come within %dms: the page still waits for resources", Millis(r.limit))
 		}
 		if v == "load" {

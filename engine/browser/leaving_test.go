@@ -36,11 +36,11 @@ func TestLooksAfterAskingToLeave(t *testing.T) {
 	if r, err := tab.Script.Query(ctx, "point", look); err != nil || r.Code != "" {
 		t.Fatal(r, err)
 	}
-	r, err := tab.Script.Call(ctx, "where", map[string]any{})
+	r, err := tab.Script.Call(ctx, "here", map[string]any{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf(`{"url":"%s/there","title":"second"}`, srv.URL); string(r.Value) != want {
+	if want := fmt.Sprintf(`{"url":"%s/there","title":"second","status":200}`, srv.URL); string(r.Value) != want {
 		t.Errorf("it looked at %s, want %s", r.Value, want)
 	}
 

@@ -17,7 +17,6 @@ type Navigation struct {
 	moves // of the main frame; its lock is for everything here
 	tab   *Tab
 
-	aim       cdp.LoaderID  // our navigation that began last
 	document  cdp.LoaderID  // the navigation that led to the current document
 	complete  bool          // its load event was
 	address   string        // of the current document
@@ -25,7 +24,6 @@ type Navigation struct {
 	failed    string        // the address that the browser's own error page stands for, which is the current document
 	broken    string        // why the current document did not arrive as a whole; empty: it did, or nobody has asked
 	navigated chan struct{} // closed, and made anew, with each document
-	bare      bool          // scripts of the task may have run in the document before the page script
 	popup     bool          // a page has opened the tab, or uses it again, and nothing was asked of it yet
 	reused    bool          // it uses it again
 	opened    time.Time     // when
@@ -114,39 +112,7 @@ func (nav *Navigation) send(ctx context.Context, url string) (page.NavigateResul
 		}
 		return res, fmt.Errorf("navigating: %w", err)
 	}
-	nav.mu.Lock()
-	nav.aim = res.LoaderID
-	nav.mu.Unlock()
 	return res, nil
-}
-
-// Loaded waits for the load event of the document that Open went to, using only
-// the browser's events: a document that only a task's own scripts use needs
-// neither our world nor the page script. It returns false if ctx ends first, or if
-// the events are not enough; the page must be asked then.
-func (nav *Navigation) Loaded(ctx context.Context) bool {
-	for {
-		nav.mu.Lock()
-		loading, stopped := nav.loading, nav.stopped
-		loaded := nav.complete && nav.aim != "" && nav.document == nav.aim && nav.heading == nav.aim
-		done := loaded && !loading && !nav.asked.Load()
-		if done {
-			nav.bare = true
-		}
-		nav.mu.Unlock()
-		if done || !loading {
-			return done
-		}
-		select {
-		case <-stopped:
-		case <-nav.tab.closed:
-			return false
-		case <-nav.tab.fallen:
-			return false
-		case <-ctx.Done():
-			return false
-		}
-	}
 }
 
 // Arrived returns when a popup has left the blank page that it begins with, or
@@ -185,16 +151,6 @@ func (nav *Navigation) Loading() bool {
 
 // Stop stops loading the page.
 func (nav *Navigation) Stop() { nav.tab.s.send(page.CommandStopLoading, nil) }
-
-// takeBare reports, once for a document, whether scripts of the task may have run in
-// it before the page script.
-func (nav *Navigation) takeBare() bool {
-	nav.mu.Lock()
-	defer nav.mu.Unlock()
-	bare := nav.bare
-	nav.bare = false
-	return bare
-}
 
 // Address is the page's current address.
 func (nav *Navigation) Address(ctx context.Context) (string, error) {

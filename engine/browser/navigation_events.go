@@ -14,11 +14,22 @@ func (nav *Navigation) commits(e *page.EventFrameNavigated) {
 	nav.asked.Store(false)
 	nav.mu.Lock()
 	defer nav.mu.Unlock()
-	nav.document, nav.complete, nav.bare = e.Frame.LoaderID, false, false
+	nav.document, nav.complete = e.Frame.LoaderID, false
 	nav.address, nav.failed, nav.broken = e.Frame.URL, e.Frame.UnreachableURL, ""
 	nav.arrives()
 	close(nav.navigated)
 	nav.navigated = make(chan struct{})
+}
+
+// Somewhere reports whether the tab shows a page at all, and not the blank one that it
+// begins with.
+func (nav *Navigation) Somewhere() bool { at := nav.Shows(); return at != "" && at != blank }
+
+// Shows is the address of the current document, as it was when that began.
+func (nav *Navigation) Shows() string {
+	nav.mu.Lock()
+	defer nav.mu.Unlock()
+	return nav.address
 }
 
 // completes: the document's load event was.

@@ -118,21 +118,7 @@ func (ps *PageScript) CallOnArrival(ctx context.Context, fn string, arg any) (*R
 	}
 }
 
-// catchUp is what comes before the first call into a document in which scripts of
-// the task may have run before the page script was there: they may have sent the
-// page elsewhere, or moved what is in it.
-func (ps *PageScript) catchUp(ctx context.Context) error {
-	if ps.parent != nil || !ps.tab.Navigation.takeBare() {
-		return nil
-	}
-	_, err := ps.CallOnArrival(ctx, "late", map[string]any{"settle": true})
-	return err
-}
-
 func (ps *PageScript) run(ctx context.Context, expr string) (*Reply, error) {
-	if err := ps.catchUp(ctx); err != nil {
-		return nil, err
-	}
 	for {
 		r := new(Reply)
 		err := ps.evaluate(ctx, expr, r)

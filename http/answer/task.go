@@ -77,6 +77,7 @@ type Task struct {
 	Downloads   []engine.Downloaded `json:"downloads,omitempty"`
 	Pictures    []string            `json:"pictures,omitempty"`
 	Traffic     *engine.Traffic     `json:"traffic,omitempty"`
+	Page        *engine.Shown       `json:"page,omitempty"`
 	Hint        string              `json:"hint,omitempty"` // what can be done about the error
 	Trace       string              `json:"trace,omitempty"`
 	Evidence    *engine.Evidence    `json:"evidence,omitempty"`
@@ -105,7 +106,7 @@ func OfTask(x *api.Executed) (int, *Task) {
 	a := &Task{
 		TaskID: x.TaskID, WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID,
 		Data: o.Data, LastResult: o.Last, Duration: engine.Millis(o.Duration),
-		Restored: o.Restored, Warnings: o.Warnings, Steps: o.Steps, Truncated: o.Truncated, Dialogs: o.Dialogs, Downloads: o.Downloads, Pictures: o.Pictures, Traffic: o.Traffic,
+		Restored: o.Restored, Warnings: o.Warnings, Steps: o.Steps, Truncated: o.Truncated, Dialogs: o.Dialogs, Downloads: o.Downloads, Pictures: o.Pictures, Traffic: o.Traffic, Page: o.Page,
 		Trace: o.Trace, Evidence: o.Evidence, Collected: o.Collected, HAR: o.HAR, HARFile: o.HARFile,
 	}
 	if n, large := outcome.TooLarge(o); large {

@@ -17,5 +17,4 @@ T.count = (a) => looksAt(a, (list) => list.length);
 
 // T.about({ms}): the address and the title of the page, by the getter of the prototype
 // as everywhere.
-const titleOf = get('Document', 'title');
 T.about = async (a) => ((await arrived(a)) ? { v: { url: location.href, title: titleOf(document) } } : { n: true });

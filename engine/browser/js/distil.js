@@ -204,7 +204,7 @@ const pictureOfTree = (root, a) => {
   } finally { factsKnown = labelsKnown = undecorated = null; }
 };
 const toldOf = (top, look, a, began) => {
-  const out = { d: birth, url: upTo(location.href, 500), title: upTo(tidy(document.title), 200), cut: look.cut };
+  const out = { d: birth, url: upTo(location.href, 500), title: upTo(tidy(titleOf(document)), 200), cut: look.cut };
   if (a.find !== undefined) { out.found = mostLike(top, a); out.foreign = foreignIn(top, a); } else out.tree = writeTree(top, a);
   out.free = freeNumber;
   out.took = now() - began;

@@ -1,8 +1,5 @@
 // The page as a whole.
 
-// T.where(): the page's address and title.
-T.where = () => ({ v: { url: location.href, title: document.title } });
-
 // T.resting({}): how the page has come to rest: {still} if it can put nothing more
 // into its document, since no script has run and no frame is there, or {ms}, for how
 // long it is loaded and nothing has changed in it. {} while it loads.
@@ -11,13 +8,8 @@ T.resting = async (a) => {
   if (!loaded()) return { v: {} };
   const ever = asked(document);
   const still = !ever.timers && !ever.frames && !query(document, 'css', 'script,iframe,frame,object,embed,fencedframe', true).length;
-  return { v: { still, ms: Math.round(now() - Math.max(stirred, performance.getEntriesByType('navigation')[0]?.loadEventEnd ?? 0)) } };
+  return { v: { still, ms: Math.round(now() - Math.max(stirred, entry()?.loadEventEnd ?? 0)) } };
 };
-
-// T.late({}): settled, in a document where scripts of the task may have run before
-// this one: what they have moved counts as just moved, and whatever the page has
-// ever asked for as asked for by them.
-T.late = (a) => { stir(); counts.set(document, { timers: 0, frames: 0 }); return T.settled(a); };
 
 // T.storage({room}): what the document can read of its site's storage, as far as it
 // goes into so many characters of JSON. left counts what does not. T.store({local,
