@@ -64,8 +64,8 @@ test-rest:
 	$(TESTED) -race $$(go list ./... | grep -vE "^$$(go list -m)/(engine|cluster|cmd)(/|$$)")
 	$(if $(RACE),$(GOTEST) -vet=off -race -run=TestTransitions ./actors -args -chromium) # all tests: the same rows once more, in real browsers
 
-test-programs:
-	$(STATIC) $(TESTED) ./cmd/...
+test-programs: # most of their time they wait for processes
+	$(STATIC) $(TESTED) -parallel=3 ./cmd/...
 	$(if $(RACE),$(TESTED) -race -run='^($(RACED))$$' ./cmd/troupe/outside)
 
 # The tests of whole programs in which most happens at once: the whole run has them with
