@@ -15,10 +15,10 @@ type accountCommands struct {
 	Delete  accountDelete  `cmd:"" help:"Delete an account with its tokens, running tasks, sessions, workers and results. Runs at once, without confirmation."`
 }
 
-type accountList struct{ operator }
+type accountList struct{ distant }
 
 func (c *accountList) Run(w *environment) error {
-	all, _, err := execute(w, c.operator, false, admin.ListAccounts{})
+	all, _, err := execute(w, &c.distant, false, admin.ListAccounts{})
 	if err != nil {
 		return fmt.Errorf("list accounts: %w", err)
 	}
@@ -35,7 +35,7 @@ func (c *accountList) Run(w *environment) error {
 }
 
 type accountCreate struct {
-	operator
+	distant
 	Name     string `arg:"" help:"Name of the account."`
 	Plan     string `required:"" placeholder:"PLAN" enum:"free,basic,standard,pro" help:"free, basic, standard or pro."`
 	Operator bool   `name:"operator" help:"Let its tokens run operator commands over HTTP: accounts, tokens, workers, drain. The web page is then a console for the operator."`
@@ -51,30 +51,30 @@ func (c *accountCreate) Run(w *environment) error {
 		return fmt.Sprintf("The account %q was created with the plan %s%s.", a.Name, a.Plan, of)
 	}
 	if c.Operator {
-		return executeOne(w, c.operator, true, "create an account", admin.CreateOperator{CreateAccount: account}, say)
+		return executeOne(w, &c.distant, true, "create an account", admin.CreateOperator{CreateAccount: account}, say)
 	}
-	return executeOne(w, c.operator, true, "create an account", account, say)
+	return executeOne(w, &c.distant, true, "create an account", account, say)
 }
 
 type accountSetPlan struct {
-	operator
+	distant
 	Name string `arg:"" help:"Name of the account."`
 	Plan string `arg:"" enum:"free,basic,standard,pro" help:"free, basic, standard or pro."`
 }
 
 func (c *accountSetPlan) Run(w *environment) error {
-	return executeOne(w, c.operator, false, "change a plan", admin.SetPlan{Account: c.Name, Plan: c.Plan}, func(a admin.Account, _ bool) string {
+	return executeOne(w, &c.distant, false, "change a plan", admin.SetPlan{Account: c.Name, Plan: c.Plan}, func(a admin.Account, _ bool) string {
 		return fmt.Sprintf("The account %q has the plan %s.", a.Name, a.Plan)
 	})
 }
 
 type accountDelete struct {
-	operator
+	distant
 	Name string `arg:"" help:"Name of the account."`
 }
 
 func (c *accountDelete) Run(w *environment) error {
-	return executeOne(w, c.operator, false, "delete an account", admin.DeleteAccount{Account: c.Name}, func(d admin.AccountDeleted, _ bool) string {
+	return executeOne(w, &c.distant, false, "delete an account", admin.DeleteAccount{Account: c.Name}, func(d admin.AccountDeleted, _ bool) string {
 		return fmt.Sprintf("The account %q was deleted. Tasks cancelled: %d, sessions ended: %d, workers removed: %d.",
 			d.Account, d.Tasks, d.Sessions, d.Workers)
 	})

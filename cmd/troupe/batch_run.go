@@ -24,7 +24,7 @@ import (
 type batchRun struct {
 	client
 	Task     string `arg:"" help:"File with the task as JSON, as for POST /v1/. An action reads a field of the item as $${item.name}."`
-	Items    string `arg:"" help:"File with one item, a JSON object, in each line."`
+	Items    string `arg:"" help:"File with one item, a JSON object, in each line. Or a file NAME.csv: its first line names the fields, and each other line is an item of texts."`
 	Out      string `required:"" help:"File for the results, one in each line. Results that it has are not fetched again." placeholder:"FILE"`
 	Name     string `help:"Name of the batch. Default: that of the file with the items."`
 	Order    string `default:"ended" enum:"ended,items" help:"Order of the results: ended or items."`
@@ -44,8 +44,7 @@ func (c *batchRun) Run(w *environment) error {
 		return usageError{err}
 	}
 	defer out.file.Close()
-	stop, _, forget := signals(w.ctx)
-	defer forget()
+	stop := w.ctx
 	b, err := c.start(stop, task, key)
 	if err != nil {
 		return fmt.Errorf("start the batch: %w", err)
@@ -53,7 +52,7 @@ func (c *batchRun) Run(w *environment) error {
 	if out.batch != "" && out.batch != b.BatchID {
 		return usage("%s has results of the batch %s, and this one is %s: name another file", c.Out, out.batch, b.BatchID)
 	}
-	bar := &batchBar{out: w.stderr, on: c.Progress == "always" || c.Progress == "auto" && terminal(w.stderr), began: time.Now()}
+	bar := newBatchBar(w.stderr, c.Progress)
 	fmt.Fprintf(w.stderr, "troupe: %s, %d items\n", b.BatchID, b.Items)
 	b, err = c.follow(stop, b, out, bar)
 	bar.end()
@@ -82,7 +81,7 @@ func (c *batchRun) read() (task []byte, key string, err error) {
 	if err := json.Compact(&line, bytes.TrimPrefix(source, []byte("\ufeff"))); err != nil {
 		return nil, "", usage("read the task: %s is not JSON: %w", c.Task, err)
 	}
-	items, err := os.Open(c.Items)
+	items, err := openItems(c.Items)
 	if err != nil {
 		return nil, "", usage("read the items: %w", err)
 	}
@@ -116,7 +115,7 @@ func (c *batchRun) start(ctx context.Context, task []byte, key string) (*answer.
 }
 
 func (c *batchRun) post(ctx context.Context, task []byte, key string, into any) error {
-	items, err := os.Open(c.Items)
+	items, err := openItems(c.Items)
 	if err != nil {
 		return usage("read the items: %w", err)
 	}
@@ -186,36 +185,4 @@ func (c *batchRun) fetch(ctx context.Context, b *answer.Batch, out *resultFile) 
 	}
 	defer resp.Body.Close()
 	return out.append(resp.Body)
-}
-
-// batchBar shows the progress of a batch in one line.
-type batchBar struct {
-	out   io.Writer
-	on    bool
-	began time.Time
-	width int
-}
-
-func (p *batchBar) show(b *answer.Batch) {
-	if !p.on {
-		return
-	}
-	const cells = 30
-	ended := b.Complete + b.Failed
-	full := cells * ended / max(b.Items, 1)
-	line := fmt.Sprintf("[%s%s] %d/%d  %d failed  %.0f/min", strings.Repeat("#", full), strings.Repeat(".", cells-full), ended, b.Items, b.Failed, b.Rate)
-	if b.TimeLeft > 0 {
-		line += "  " + roughly(b.TimeLeft) + " left"
-	}
-	if b.Status == "paused" {
-		line += "  paused"
-	}
-	fmt.Fprintf(p.out, "\r%-*s", p.width, line)
-	p.width = len(line)
-}
-
-func (p *batchBar) end() {
-	if p.on && p.width > 0 {
-		fmt.Fprintln(p.out)
-	}
 }

@@ -25,7 +25,7 @@ func (c *clusterImport) Run(w *environment) error {
 	if err != nil {
 		return usageError{err}
 	}
-	imported, err := sendCommand(c.operator, admin.ImportData{From: from})
+	imported, err := sendCommand(w, c.operator, admin.ImportData{From: from})
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}

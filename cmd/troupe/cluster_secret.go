@@ -20,7 +20,7 @@ type clusterSecret struct {
 type clusterSecretShow struct{ operator }
 
 func (c *clusterSecretShow) Run(w *environment) error {
-	now, err := sendCommand(c.operator, admin.ShowNodeSecrets{})
+	now, err := sendCommand(w, c.operator, admin.ShowNodeSecrets{})
 	if err != nil {
 		return fmt.Errorf("show the nodes' secrets: %w", err)
 	}
@@ -65,7 +65,7 @@ type clusterSecretReload struct {
 }
 
 func (c *clusterSecretReload) Run(w *environment) error {
-	done, err := sendCommand(c.operator, admin.ReloadNodeSecrets{Now: c.Now})
+	done, err := sendCommand(w, c.operator, admin.ReloadNodeSecrets{Now: c.Now})
 	if err != nil {
 		return fmt.Errorf("reload the nodes' secrets: %w", err)
 	}

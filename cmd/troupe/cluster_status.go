@@ -23,7 +23,7 @@ type clusterCommands struct {
 type clusterStatus struct{ operator }
 
 func (c *clusterStatus) Run(w *environment) error {
-	now, err := sendCommand(c.operator, admin.ShowCluster{})
+	now, err := sendCommand(w, c.operator, admin.ShowCluster{})
 	if err != nil {
 		return fmt.Errorf("look at the cluster: %w", err)
 	}
@@ -116,7 +116,7 @@ type clusterRemove struct {
 }
 
 func (c *clusterRemove) Run(w *environment) error {
-	gone, err := sendCommand(c.operator, admin.RemoveNode{Node: c.Name})
+	gone, err := sendCommand(w, c.operator, admin.RemoveNode{Node: c.Name})
 	if err != nil {
 		return fmt.Errorf("remove a node: %w", err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -98,7 +99,7 @@ func TestDeployedNodesWouldStart(t *testing.T) {
 			var c commands
 			parser, err := kong.New(&c, kong.DefaultEnvars(envPrefix), kong.Bind(&environment{}))
 			if err == nil {
-				err = settings(parser.Model.Node)
+				err = errors.Join(unsetEmpty(), unknownVariable(parser.Model.Node))
 			}
 			if err == nil {
 				_, err = parser.Parse([]string{"serve"})

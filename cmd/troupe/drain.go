@@ -12,7 +12,7 @@ import (
 )
 
 type drainCommand struct {
-	operator
+	distant
 	Node string        `help:"Node of the cluster. Default: the node of the data folder." env:"-"`
 	Wait time.Duration `help:"Wait so long until no task runs or waits any more. Exit code 1: one still does."`
 }
@@ -22,7 +22,7 @@ func (c *drainCommand) Run(w *environment) error {
 	if c.Wait < 0 {
 		return usage("--wait is %v: want zero or more", c.Wait)
 	}
-	now, err := sendCommand(c.operator, admin.DrainService{Node: c.Node})
+	now, err := sendCommand(w, &c.distant, admin.DrainService{Node: c.Node})
 	if err != nil {
 		return fmt.Errorf("drain the service: %w", err)
 	}
@@ -35,7 +35,7 @@ func (c *drainCommand) Run(w *environment) error {
 			return fmt.Errorf("drain the service: %s after %v", left(now, " "+engine.Plural(now.Busy, "task", "tasks")), c.Wait)
 		case <-time.After(200 * time.Millisecond):
 		}
-		if now, err = sendCommand(c.operator, admin.CountService{Node: c.Node}); err != nil {
+		if now, err = sendCommand(w, &c.distant, admin.CountService{Node: c.Node}); err != nil {
 			return fmt.Errorf("drain the service: %w", err)
 		}
 	}
@@ -45,13 +45,13 @@ func (c *drainCommand) Run(w *environment) error {
 }
 
 type resumeCommand struct {
-	operator
+	distant
 	Node string `help:"Node of the cluster. Default: the node of the data folder." env:"-"`
 }
 
 // Run lets it take tasks again.
 func (c *resumeCommand) Run(w *environment) error {
-	now, err := sendCommand(c.operator, admin.ResumeService{Node: c.Node})
+	now, err := sendCommand(w, &c.distant, admin.ResumeService{Node: c.Node})
 	if err != nil {
 		return fmt.Errorf("let the service go on: %w", err)
 	}
@@ -79,7 +79,11 @@ func left(n answer.Capacity, what string) string {
 }
 
 // sendCommand sends a command that only a running service can run.
-func sendCommand[R any](c operator, o admin.Command[R]) (result R, err error) {
+func sendCommand[R any](w *environment, by placed, o admin.Command[R]) (result R, err error) {
+	c, elsewhere := by.placed()
+	if elsewhere != nil && elsewhere.found != nil && elsewhere.found.given {
+		return overHTTP(w, elsewhere, o)
+	}
 	dir, err := findData(c.Data)
 	if err != nil {
 		return result, usageError{err}

@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -25,30 +23,42 @@ type flowCommands struct {
 	Run    flowRun    `cmd:"" help:"Run a flow at the service and print the result."`
 }
 
-type flowPut struct {
+// flowPlace is whose flows a command is about, as flags: those of an account of a data folder,
+// for its operator, or those of the token's account at a service.
+type flowPlace struct {
 	operator
-	Name    string `arg:"" help:"Name of the flow."`
-	File    string `arg:"" help:"File with the flow as JSON, or - for the standard input."`
-	Account string `required:"" help:"Name of the account."`
+	connection
+	Account string `help:"Name of the account, for the operator of the data folder. Default: the account of the token, at the service." placeholder:"NAME"`
+}
+
+func (c *flowPlace) placed() (operator, *connection) { return c.operator, nil }
+
+// remote reports whether the command goes to a service.
+func (c *flowPlace) remote(given []string) (bool, error) {
+	switch local := c.Account != ""; {
+	case local && c.named():
+		return false, usage("--account is for the operator of a data folder: leave it out at a service, which knows the account by the token")
+	case !local && slices.Contains(given, "data"):
+		return false, usage("--data needs --account: a data folder has the flows of many")
+	default:
+		return !local, nil
+	}
+}
+
+type flowPut struct {
+	flowPlace
+	Name string `arg:"" help:"Name of the flow."`
+	File string `arg:"" help:"File with the flow as JSON, or - for the standard input."`
 }
 
 // Run stores a flow. Faults are printed one on a line, and are an error.
 func (c *flowPut) Run(w *environment) error {
-	in := w.stdin
-	if c.File != "-" {
-		f, err := os.Open(c.File)
-		if err != nil {
-			return usage("read the flow: %w", err)
-		}
-		defer f.Close()
-		in = f
-	}
-	source, err := io.ReadAll(io.LimitReader(in, engine.MaxFlow+1))
-	switch {
-	case err != nil:
+	source, err := readBounded(c.File, w.stdin, engine.MaxFlow)
+	if err != nil {
 		return usage("read the flow: %w", err)
-	case len(source) > engine.MaxFlow:
-		return usage("read the flow: it is larger than %d bytes", engine.MaxFlow)
+	}
+	if c.Account == "" {
+		return c.putRemote(w, source)
 	}
 	stored, _, err := execute(w, c.operator, false, admin.PutFlow{Account: c.Account, Name: c.Name, Source: source})
 	if err != nil {
@@ -69,12 +79,14 @@ func (c *flowPut) Run(w *environment) error {
 }
 
 type flowGet struct {
-	operator
-	Name    string `arg:"" help:"Name of the flow, or name@version."`
-	Account string `required:"" help:"Name of the account."`
+	flowPlace
+	Name string `arg:"" help:"Name of the flow, or name@version."`
 }
 
 func (c *flowGet) Run(w *environment) error {
+	if c.Account == "" {
+		return c.getRemote(w)
+	}
 	f, _, err := execute(w, c.operator, false, admin.GetFlow{Account: c.Account, Name: c.Name})
 	if err != nil {
 		return fmt.Errorf("get a flow: %w", err)
@@ -84,12 +96,11 @@ func (c *flowGet) Run(w *environment) error {
 }
 
 type flowList struct {
-	operator
-	Account string `required:"" help:"Name of the account."`
+	flowPlace
 }
 
 func (c *flowList) Run(w *environment) error {
-	all, _, err := execute(w, c.operator, false, admin.ListFlows{Account: c.Account})
+	all, err := c.all(w)
 	if err != nil {
 		return fmt.Errorf("list flows: %w", err)
 	}
@@ -100,6 +111,14 @@ func (c *flowList) Run(w *environment) error {
 		}
 		table(out, rows)
 	})
+}
+
+func (c *flowList) all(w *environment) ([]flows.Flow, error) {
+	if c.Account == "" {
+		return c.listRemote(w)
+	}
+	all, _, err := execute(w, c.operator, false, admin.ListFlows{Account: c.Account})
+	return all, err
 }
 
 // parameterNames are a flow's parameters, in the order in which they are written.
@@ -121,21 +140,22 @@ func firstLine(s string) string {
 }
 
 type flowDelete struct {
-	operator
-	Name    string `arg:"" help:"Name of the flow."`
-	Account string `required:"" help:"Name of the account."`
+	flowPlace
+	Name string `arg:"" help:"Name of the flow."`
 }
 
 func (c *flowDelete) Run(w *environment) error {
+	if c.Account == "" {
+		return c.deleteRemote(w)
+	}
 	return executeOne(w, c.operator, false, "delete a flow", admin.RemoveFlow{Account: c.Account, Name: c.Name}, func(f admin.FlowRemoved, _ bool) string {
 		return fmt.Sprintf("The flow %s of the account %q is deleted.", f.Name, f.Account)
 	})
 }
 
 type flowRun struct {
-	operator
+	flowPlace
 	Name    string        `arg:"" help:"Name of the flow, or name@version."`
-	Account string        `required:"" help:"Name of the account."`
 	With    []string      `help:"A parameter: name=value, or name:=JSON for a value that is no string. May be repeated." sep:"none" placeholder:"NAME=VALUE"`
 	Timeout time.Duration `help:"Time for the flow. Default: 30s."`
 }
@@ -148,6 +168,9 @@ func (c *flowRun) Run(w *environment) error {
 	}
 	if c.Timeout < 0 {
 		return usage("--timeout is %v: want a time above 0", c.Timeout)
+	}
+	if c.Account == "" {
+		return c.runRemote(w, with)
 	}
 	played, _, err := execute(w, c.operator, false, admin.RunFlow{Account: c.Account, Name: c.Name, With: with, Timeout: engine.Millis(c.Timeout)})
 	if err != nil {
@@ -200,48 +223,4 @@ func parseWith(all []string) (json.RawMessage, error) {
 		with[name] = json.RawMessage(value)
 	}
 	return json.Marshal(with)
-}
-
-// flowFolder is a folder with flows as files, for tasks that are played without a
-// service: sign-in is in sign-in.json, and sign-in@3 in sign-in@3.json.
-type flowFolder struct {
-	FlowFolder string `name:"flows" help:"Folder with the stored flows that the task runs, each in a file NAME.json." placeholder:"DIR"`
-}
-
-// Flow is part of [engine.Flows].
-func (f flowFolder) Flow(name string, version int) (engine.StoredFlow, error) {
-	file := name
-	if version > 0 {
-		file = fmt.Sprintf("%s@%d", name, version)
-	}
-	root, err := os.OpenRoot(f.FlowFolder)
-	if err != nil {
-		return engine.StoredFlow{}, err
-	}
-	defer root.Close()
-	b, err := root.ReadFile(file + ".json")
-	if errors.Is(err, os.ErrNotExist) {
-		err = engine.ErrNoFlow
-	}
-	return engine.StoredFlow{Name: name, Version: version, Source: b}, err
-}
-
-// FlowNames is part of [engine.Flows].
-func (f flowFolder) FlowNames() (names []string) {
-	entries, _ := os.ReadDir(f.FlowFolder) // they are for a suggestion
-	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && engine.IsFlowName(name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// flows are those of the folder; nil without one.
-func (f flowFolder) flows() engine.Flows {
-	if f.FlowFolder == "" {
-		return nil
-	}
-	return f
 }

@@ -65,9 +65,13 @@ func page(n *kong.Node, all []*kong.Node) string {
 	} else {
 		text("troupe " + n.Summary())
 	}
-	if n.Detail != "" {
-		line(".SH", "DESCRIPTION")
-		text(n.Detail)
+	if all := examples[commandName(n)]; len(all) > 0 {
+		line(".SH", "EXAMPLES")
+		for _, e := range all {
+			line(".TP")
+			text(e.does + ":")
+			text(e.line)
+		}
 	}
 	if len(n.Positional) > 0 {
 		line(".SH", "ARGUMENTS")
@@ -79,7 +83,12 @@ func page(n *kong.Node, all []*kong.Node) string {
 	}
 	if n.Parent == nil {
 		line(".SH", "COMMANDS")
+		group := ""
 		for _, c := range all[1:] {
+			if g := c.ClosestGroup(); g != nil && g.Title != group {
+				group = g.Title
+				line(".SS", strings.TrimSuffix(group, ":"))
+			}
 			line(".TP")
 			text(strings.ReplaceAll(pageName(c), "-", " "))
 			text(c.Help)
@@ -106,7 +115,7 @@ func page(n *kong.Node, all []*kong.Node) string {
 		text(help)
 	}
 	line(".SH", "EXIT STATUS")
-	for _, e := range [][2]string{{"0", "It is done."}, {"1", "It was tried and failed."}, {"2", "It could not be tried: a flag, a variable or a file is wrong."}, {"3", "The data cannot be used as it is."}} {
+	for _, e := range [][2]string{{"0", "It is done."}, {"1", "It was tried and failed."}, {"2", "It could not be tried: a flag, a variable or a file is wrong."}, {"3", "The data cannot be used as it is."}, {"130", "Ctrl-C has stopped it."}} {
 		line(".TP")
 		text(e[0])
 		text(e[1])

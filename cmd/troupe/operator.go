@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/http/address"
 	"troupe/http/admin"
 	"troupe/persistence"
 )
@@ -23,11 +27,68 @@ type operator struct {
 	JSON bool   `help:"Print JSON, for scripts."`
 }
 
+func (c operator) placed() (operator, *connection) { return c, nil }
+
+// A placed command works on a data folder, or at a service where it has a connection.
+type placed interface {
+	placed() (operator, *connection)
+}
+
+// distant is the flags of operator commands that have a route: with the token of an operator's
+// account they work from anywhere.
+type distant struct {
+	operator
+	connection
+}
+
+func (c *distant) placed() (operator, *connection) { return c.operator, &c.connection }
+
+// remote reports whether the command goes over HTTP: if a service is named, and no data folder
+// is. Flags win over what the environment and the contexts say.
+func (c *distant) remote(given []string) (bool, error) {
+	switch {
+	case c.named() && slices.Contains(given, "data"):
+		return false, usage("give either --data or --url or --context")
+	case c.Data != "" && !c.named():
+		return false, nil
+	}
+	at, err := c.service()
+	if err != nil {
+		return false, err
+	}
+	return at.given, nil
+}
+
+// overHTTP sends an operator's command to a service elsewhere.
+func overHTTP[R any](w *environment, c *connection, o admin.Command[R]) (result R, err error) {
+	path, ok := admin.RemotePath(o)
+	if !ok {
+		return result, usage("this command has no route: give it beside the service, with --data")
+	}
+	if c.found.context != "" {
+		fmt.Fprintf(w.stderr, "troupe: at %s (context %s)\n", c.found.url, c.found.context)
+	}
+	body, err := json.Marshal(o)
+	if err != nil {
+		return result, err
+	}
+	var done struct {
+		Result R `json:"result"`
+	}
+	err = c.callWith(w.ctx, http.MethodPost, address.Operator(path), body, &done)
+	return done.Result, err
+}
+
 // execute sends a command to the running service, which has the store locked. Without a
 // running service, it runs the command itself, and says so; live tells which. Only a command
 // that makes something creates a store, and only in a folder that was named: otherwise, a
 // missing store means that the folder is probably wrong.
-func execute[R any](w *environment, c operator, makes bool, o admin.Command[R]) (result R, live bool, err error) {
+func execute[R any](w *environment, by placed, makes bool, o admin.Command[R]) (result R, live bool, err error) {
+	c, elsewhere := by.placed()
+	if elsewhere != nil && elsewhere.found != nil && elsewhere.found.given {
+		result, err = overHTTP(w, elsewhere, o)
+		return result, true, err
+	}
 	dir, err := findData(c.Data)
 	if err != nil {
 		return result, false, usageError{err}
@@ -116,7 +177,8 @@ func (c operator) print(w *environment, result any, people func(io.Writer)) erro
 
 // table writes rows in columns. The first row is the heads.
 func table(out io.Writer, rows [][]string) {
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var text strings.Builder
+	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		for i, cell := range row {
 			if i > 0 {
@@ -127,16 +189,19 @@ func table(out io.Writer, rows [][]string) {
 		fmt.Fprintln(t)
 	}
 	_ = t.Flush()
+	heads, rest, _ := strings.Cut(text.String(), "\n")
+	fmt.Fprint(out, paintFor(out).bold(heads)+"\n"+rest)
 }
 
 func minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // executeOne runs a command about one thing and prints what has become of it.
-func executeOne[R any](w *environment, c operator, makes bool, doing string, o admin.Command[R], say func(R, bool) string) error {
-	r, live, err := execute(w, c, makes, o)
+func executeOne[R any](w *environment, by placed, makes bool, doing string, o admin.Command[R], say func(R, bool) string) error {
+	r, live, err := execute(w, by, makes, o)
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
+	c, _ := by.placed()
 	return c.print(w, r, func(out io.Writer) { fmt.Fprintln(out, say(r, live)) })
 }
 

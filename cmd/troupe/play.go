@@ -24,6 +24,11 @@ import (
 var errTaskFailed = errors.New("the task failed")
 
 type runCommand struct {
+	connection
+	Local   bool   `env:"-" help:"Run the task without a service, also where one is named."`
+	Session string `env:"-" help:"Run the task in this session of the service, see troupe session open." placeholder:"ID"`
+	Detach  bool   `env:"-" help:"Do not wait: the task goes on at the service, and its id is printed. It runs as with async, unless it says queue."`
+
 	Task     taskFile `embed:""`
 	Out      string   `default:"." help:"Folder for pictures and downloads. Created when needed." placeholder:"DIR"`
 	Trace    bool     `help:"Write a page to the folder, too, that shows each step with the page before and after it: config.trace full, whatever the task says."`
@@ -32,11 +37,18 @@ type runCommand struct {
 	Log      logFlags `embed:"" prefix:"log-"`
 	Chromium chromium `embed:""`
 
-	proxies engine.Proxies
+	proxies   engine.Proxies
+	atService bool
 }
 
 // Run plays the task. The exit code is 0 if it succeeded, 1 if it failed, and 2 if it could not be played at all.
 func (c *runCommand) Run(w *environment) (err error) {
+	if c.atService {
+		return c.runRemote(w)
+	}
+	if c.Session != "" || c.Detach {
+		return usage("--session and --detach need a service: name one with troupe login, TROUPE_URL or --url")
+	}
 	log, err := c.Log.open(w.stderr)
 	if err != nil {
 		return usageError{err}
@@ -97,7 +109,7 @@ func (c *runCommand) Run(w *environment) (err error) {
 	}
 	success, err := answer.WriteTask(w.stdout, x)
 	if err == nil && !success {
-		err = errTaskFailed
+		err = interrupted(stop, errTaskFailed)
 	}
 	return err
 }
@@ -136,6 +148,7 @@ func (c *runCommand) read(w *environment) (*engine.Task, error) {
 	task, err := engine.ParseFor(source, files, c.Task.flows(), c.proxies.Names(firstAccount, engine.Pro))
 	var invalid *engine.Invalid
 	if errors.As(err, &invalid) {
+		pointAt(w.stderr, c.Task.Task, source, invalid.Faults)
 		if err := answer.WriteFaults(w.stdout, invalid.Faults); err != nil {
 			return nil, err
 		}

@@ -25,9 +25,10 @@ const longest = 160
 func (p *progress) step(s engine.StepReport) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	mark, what := "✓", ""
+	colours := paintFor(p.out)
+	mark, colour, what := "✓", colours.green, ""
 	if !s.Success {
-		mark, what = "✗", "  "+plain(s.Error)
+		mark, colour, what = "✗", colours.red, "  "+plain(s.Error)
 	}
 	at := s.Path
 	if s.Iterations != nil {
@@ -36,7 +37,7 @@ func (p *progress) step(s engine.StepReport) {
 		at += fmt.Sprintf(" [%d]", *s.Iteration)
 	}
 	// A step that cannot be shown does not end the task.
-	_, _ = fmt.Fprintf(p.out, "%7.2fs %s %-20s %-16s %8.0f ms%s\n", time.Since(p.began).Seconds(), mark, at, s.Action, s.Millis, what)
+	_, _ = fmt.Fprintf(p.out, "%7.2fs %s %-16s %8.0f ms%s\n", time.Since(p.began).Seconds(), colour(fmt.Sprintf("%s %-20s", mark, at)), s.Action, s.Millis, colour(what))
 }
 
 // plain makes one line of what a page may have had a hand in: nothing in it may

@@ -35,7 +35,7 @@ type scheduleCreate struct {
 	Cron     string        `help:"Cron line, such as '0 9 * * 1-5'." placeholder:"LINE"`
 	Every    time.Duration `help:"Time between two runs, instead of a cron line." placeholder:"DURATION"`
 	TimeZone string        `name:"time-zone" help:"Time zone of the cron line, such as Europe/Berlin. Default: UTC." placeholder:"NAME"`
-	Items    string        `help:"File with one item, a JSON object, in each line: each run is a batch." placeholder:"FILE"`
+	Items    string        `help:"File with one item, a JSON object, in each line, or NAME.csv: each run is a batch." placeholder:"FILE"`
 	Missed   string        `default:"once" enum:"once,skip,all" help:"What becomes of times at which the service did not run: once, skip or all."`
 	Overlap  string        `default:"skip" enum:"skip,queue,replace" help:"What becomes of a time at which the run before goes on: skip, queue or replace."`
 	Jitter   time.Duration `help:"Begin each run later by up to so much."`
@@ -97,7 +97,7 @@ func (c *scheduleCreate) body(stdin io.Reader) ([]byte, error) {
 		r["task"] = json.RawMessage(task)
 		return json.Marshal(r)
 	}
-	lines, err := readBounded(c.Items, stdin, maxScheduleFile)
+	lines, err := readItems(c.Items, stdin)
 	if err != nil {
 		return nil, usage("read the items: %w", err)
 	}
@@ -113,6 +113,23 @@ func (c *scheduleCreate) body(stdin io.Reader) ([]byte, error) {
 	}
 	r["batch"] = map[string]any{"task": json.RawMessage(task), "items": items}
 	return json.Marshal(r)
+}
+
+// readItems reads items, which a file NAME.csv has as a table.
+func readItems(path string, stdin io.Reader) ([]byte, error) {
+	if path == "-" {
+		return readBounded(path, stdin, maxScheduleFile)
+	}
+	in, err := openItems(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	b, err := io.ReadAll(io.LimitReader(in, maxScheduleFile+1))
+	if err == nil && len(b) > maxScheduleFile {
+		err = fmt.Errorf("it is larger than %d bytes", maxScheduleFile)
+	}
+	return b, err
 }
 
 // readBounded reads a file, or the standard input for -, of at most so many bytes.

@@ -16,24 +16,24 @@ type tokenCommands struct {
 }
 
 type tokenCreate struct {
-	operator
+	distant
 	Account string   `required:"" help:"Name of the account; one that does not exist is created with the plan."`
 	Plan    string   `help:"free, basic, standard or pro. May be left out for an account that exists."`
 	Sites   []string `env:"-" help:"Sites that pages of the token's tasks may be from, such as shop.example.org or *.example.org. May be repeated. Default: any." placeholder:"SITE"`
 }
 
 func (c *tokenCreate) Run(w *environment) error {
-	return executeOne(w, c.operator, true, "make a token", admin.CreateToken{Account: c.Account, Plan: c.Plan, Sites: c.Sites},
+	return executeOne(w, &c.distant, true, "make a token", admin.CreateToken{Account: c.Account, Plan: c.Plan, Sites: c.Sites},
 		func(t admin.TokenMade, _ bool) string { return t.Token })
 }
 
 type tokenList struct {
-	operator
+	distant
 	Account string `help:"Only the tokens of this account."`
 }
 
 func (c *tokenList) Run(w *environment) error {
-	all, _, err := execute(w, c.operator, false, admin.ListTokens{Account: c.Account})
+	all, _, err := execute(w, &c.distant, false, admin.ListTokens{Account: c.Account})
 	if err != nil {
 		return fmt.Errorf("list tokens: %w", err)
 	}
@@ -47,12 +47,12 @@ func (c *tokenList) Run(w *environment) error {
 }
 
 type tokenRevoke struct {
-	operator
+	distant
 	ID string `arg:"" help:"Id of the token, as the list shows it: tok_ and 16 digits."`
 }
 
 func (c *tokenRevoke) Run(w *environment) error {
-	return executeOne(w, c.operator, false, "revoke a token", admin.RevokeToken{ID: c.ID}, func(t admin.Token, _ bool) string {
+	return executeOne(w, &c.distant, false, "revoke a token", admin.RevokeToken{ID: c.ID}, func(t admin.Token, _ bool) string {
 		return fmt.Sprintf("The token %s of the account %q is revoked.", t.ID, t.Account)
 	})
 }

@@ -18,14 +18,14 @@ type workerCommands struct {
 }
 
 type workerAdd struct {
-	operator
+	distant
 	Name    string `arg:"" help:"Name of the worker."`
 	Account string `help:"Account that the worker is for. Default: it is shared."`
 	Node    string `help:"Node of the cluster that gets the worker. Default: the node of the data folder." env:"-"`
 }
 
 func (c *workerAdd) Run(w *environment) error {
-	return executeOne(w, c.operator, true, "add a worker", admin.AddWorker{Name: c.Name, Account: c.Account, Node: c.Node}, func(r admin.Worker, live bool) string {
+	return executeOne(w, &c.distant, true, "add a worker", admin.AddWorker{Name: c.Name, Account: c.Account, Node: c.Node}, func(r admin.Worker, live bool) string {
 		if !live {
 			return fmt.Sprintf("The worker %q (%s) was added. It starts with the service.", r.Name, r.ID)
 		}
@@ -33,10 +33,10 @@ func (c *workerAdd) Run(w *environment) error {
 	})
 }
 
-type workerList struct{ operator }
+type workerList struct{ distant }
 
 func (c *workerList) Run(w *environment) error {
-	all, live, err := execute(w, c.operator, false, admin.ListWorkers{})
+	all, live, err := execute(w, &c.distant, false, admin.ListWorkers{})
 	if err != nil {
 		return fmt.Errorf("list workers: %w", err)
 	}
@@ -77,12 +77,12 @@ func stateOf(r admin.Worker) string {
 }
 
 type workerDrain struct {
-	operator
+	distant
 	Worker string `arg:"" help:"Name or id of the worker."`
 }
 
 func (c *workerDrain) Run(w *environment) error {
-	return executeOne(w, c.operator, false, "drain a worker", admin.DrainWorker{Worker: c.Worker}, func(r admin.Worker, _ bool) string {
+	return executeOne(w, &c.distant, false, "drain a worker", admin.DrainWorker{Worker: c.Worker}, func(r admin.Worker, _ bool) string {
 		if r.State == api.Busy {
 			return fmt.Sprintf("The worker %q accepts no more tasks. Its running task continues to the end.", r.Name)
 		}
@@ -91,18 +91,18 @@ func (c *workerDrain) Run(w *environment) error {
 }
 
 type workerResume struct {
-	operator
+	distant
 	Worker string `arg:"" help:"Name or id of the worker."`
 }
 
 func (c *workerResume) Run(w *environment) error {
-	return executeOne(w, c.operator, false, "resume a worker", admin.ResumeWorker{Worker: c.Worker}, func(r admin.Worker, _ bool) string {
+	return executeOne(w, &c.distant, false, "resume a worker", admin.ResumeWorker{Worker: c.Worker}, func(r admin.Worker, _ bool) string {
 		return fmt.Sprintf("The worker %q accepts tasks again.", r.Name)
 	})
 }
 
 type workerRemove struct {
-	operator
+	distant
 	Worker string        `arg:"" help:"Name or id of the worker."`
 	Grace  time.Duration `default:"30s" help:"How long a task that it runs may go on. Default: 30s."`
 }
@@ -111,7 +111,7 @@ func (c *workerRemove) Run(w *environment) error {
 	if c.Grace < 0 {
 		return usage("--grace is %v: want zero or more", c.Grace)
 	}
-	return executeOne(w, c.operator, false, "remove a worker", admin.RemoveWorker{Worker: c.Worker, Grace: c.Grace.Milliseconds()}, func(r admin.Worker, _ bool) string {
+	return executeOne(w, &c.distant, false, "remove a worker", admin.RemoveWorker{Worker: c.Worker, Grace: c.Grace.Milliseconds()}, func(r admin.Worker, _ bool) string {
 		return fmt.Sprintf("The worker %q was removed.", r.Name)
 	})
 }

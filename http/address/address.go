@@ -24,6 +24,9 @@ type Constant string
 // Fixed is a path without an identifier.
 func Fixed(p Constant) Path { return Path{path: string(p)} }
 
+// Operator is the path of an operator's command, as it is declared.
+func Operator(command string) Path { return Path{path: "/v1/operator" + command} }
+
 // With is the path with a query.
 func (p Path) With(query url.Values) Path {
 	p.query = query.Encode()
@@ -60,11 +63,11 @@ var (
 	Schedule = Kind{"/v1/schedules/", "the id of a schedule", identifier.MatchString, "such as sched_5c49f9d7f0a20751_1795449031"}
 	Flow     = Kind{"/v1/flows/", "the name of a flow", flow, likeVersion}
 	Profile  = Kind{"/v1/profiles/", "the name of a profile", profile, likeVersion}
+	Session  = Kind{"/v1/sessions/", "the id of a session", identifier.MatchString, "such as sess_5c49f9d7f0a20751_1795449031"}
+	Notice   = Kind{"/v1/notices/", "the id of a notice", identifier.MatchString, "as troupe notice list shows it"}
+	Endpoint = Kind{"/v1/endpoints/", "the id of an endpoint", identifier.MatchString, "as troupe endpoint list shows it"}
 	File     = Kind{"/files/", "the id of a file", identifier.MatchString, "as the service has given it"}
 )
-
-// Session are sessions. They have no path: what is kept of them has their identifiers.
-var Session = Kind{what: "the id of a session", is: identifier.MatchString, want: "such as sess_5c49f9d7f0a20751_1795449031"}
 
 func flow(s string) bool {
 	_, _, ok := engine.ParseFlowReference(s)

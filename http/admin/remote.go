@@ -169,3 +169,10 @@ func (r *Remote) Gone(name string, answer []byte) (what string, err error) {
 	defer cancel()
 	return command.gone(ctx, r.admin, d.Result)
 }
+
+// RemotePath is the path of a command below that of all commands over HTTP; false: it may not
+// come over HTTP.
+func RemotePath[R any](o Command[R]) (path string, ok bool) {
+	path = o.path()
+	return path, find(path) != nil
+}
