@@ -27,7 +27,7 @@ func TestIdentifiersOfCommandsLeadNowhere(t *testing.T) {
 	files := map[string]bool{"task": true, "items": true, "file": true}
 	tried := 0
 	for _, leaf := range parser.Model.Leaves(false) {
-		if leaf.Target.Kind() != reflect.Struct || !embeds(leaf.Target.Type(), reflect.TypeFor[client]()) {
+		if leaf.Target.Kind() != reflect.Struct || !embeds(leaf.Target.Type(), reflect.TypeFor[client]()) && !embeds(leaf.Target.Type(), reflect.TypeFor[flowPlace]()) {
 			continue
 		}
 		for i, p := range leaf.Positional {

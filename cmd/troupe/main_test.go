@@ -12,8 +12,17 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	config, err := os.MkdirTemp("", "troupe-config-") // no test knows the contexts of who runs it
+	if err == nil {
+		err = os.Setenv("XDG_CONFIG_HOME", config)
+	}
+	if err != nil {
+		panic(err)
+	}
 	look := leaks.Start()
-	os.Exit(look.End(m.Run()))
+	code := look.End(m.Run())
+	_ = os.RemoveAll(config)
+	os.Exit(code)
 }
 
 // output collects what a command prints, from several goroutines.

@@ -57,7 +57,7 @@ func TestBatchRun(t *testing.T) {
 	if err := first.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.end(t, hang); err == nil || !strings.Contains(first.errs.String(), "goes on. Run the same command again") || !strings.Contains(first.errs.String(), "/40  ") {
+	if err := first.end(t, hang); err == nil || first.ProcessState.ExitCode() != exitCtrlC || !strings.Contains(first.errs.String(), "goes on. Run the same command again") || !strings.Contains(first.errs.String(), "/40  ") {
 		t.Fatalf("stopped: %v, %s", err, first.errs.String())
 	}
 	if err := c.Process.Kill(); err != nil {

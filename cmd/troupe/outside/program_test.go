@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "troupe-program-")
 	if err == nil {
 		program = filepath.Join(dir, "troupe")
-		err = build(program)
+		err = errors.Join(build(program), os.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config")))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -78,4 +78,5 @@ const (
 	exitFailed = 1
 	exitUsage  = 2
 	exitData   = 3
+	exitCtrlC  = 130
 )

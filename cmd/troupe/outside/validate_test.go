@@ -28,10 +28,12 @@ func TestValidate(t *testing.T) {
 		code int
 		want string
 	}{
-		"with evidence":     {`{"config":{"onFailure":{"html":true}},"actions":[{"wait":5}]}`, nil, 0, `"worstCase": 2005`},
-		"valid":             {`{"actions":[{"wait":5}]}`, nil, 0, `"worstCase": 5`},
-		"a fault":           {`{"actions":[{"clik":"a"}]}`, nil, exitFailed, `did you mean`},
-		"not JSON":          {`{`, nil, exitFailed, "not valid JSON"},
+		"with evidence": {`{"config":{"onFailure":{"html":true}},"actions":[{"wait":5}]}`, nil, 0, `"worstCase": 2005`},
+		"valid":         {`{"actions":[{"wait":5}]}`, nil, 0, `"worstCase": 5`},
+		"a fault":       {`{"actions":[{"clik":"a"}]}`, nil, exitFailed, `did you mean`},
+		"not JSON":      {`{`, nil, exitFailed, "not valid JSON"},
+		"its place": {"{\"actions\": [\n  {\"clik\": \"a\"}]}", nil, exitFailed, `"line": 2,
+      "column": 4`},
 		"a warning":         {`{"actions":[{"click":"$a"}]}`, nil, 0, "nothing saves it"},
 		"on any plan":       {session, nil, 0, `"lowest": "standard"`},
 		"on a plan":         {session, []string{"--plan=pro"}, 0, `"allowed": true`},
@@ -52,6 +54,9 @@ func TestValidate(t *testing.T) {
 				t.Errorf("the result is no JSON: %s", out)
 			}
 		})
+	}
+	if _, _, stderr := play(t, "{\"actions\": [\n  {\"clik\": \"a\"}]}", "validate", "-"); !strings.Contains(stderr, "standard input:2:4: /actions/0/clik: ") {
+		t.Errorf("the place of a fault is not said: %s", stderr)
 	}
 	if code, _, stderr := play(t, "", "validate", "nothing.json"); code != exitUsage || !strings.Contains(stderr, "nothing.json") {
 		t.Errorf("without a file: exit code %d, %s", code, stderr)
