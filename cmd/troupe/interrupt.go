@@ -37,9 +37,10 @@ func interrupted(ctx context.Context, err error) error {
 
 // say tells what became of the command, if there is more to tell than that it was stopped.
 func (e interruptedError) say(w *environment) {
+	var by stopSignal
 	switch {
 	case errors.Is(e.err, errTaskFailed): // the result is printed
-	case errors.Is(e.err, context.Canceled):
+	case errors.Is(e.err, context.Canceled), errors.As(e.err, &by): // what waited says no more
 		fmt.Fprintln(w.stderr, "troupe: interrupted")
 	default:
 		fmt.Fprintln(w.stderr, "troupe: "+e.err.Error())

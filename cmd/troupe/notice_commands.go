@@ -27,7 +27,7 @@ type noticeOf struct {
 
 type noticeList struct {
 	client
-	Status string `default:"ended" enum:"ended,waiting" help:"Which notices: ended or waiting."`
+	Status string `env:"-" default:"ended" enum:"ended,waiting" help:"Which notices: ended or waiting."`
 	Limit  int    `default:"20" help:"How many." placeholder:"N"`
 	Cursor string `env:"-" help:"Where to go on, as the list before says." placeholder:"CURSOR"`
 }

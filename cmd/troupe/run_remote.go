@@ -198,23 +198,32 @@ func readResult(resp *http.Response, at place) (*taskResult, error) {
 	return r, nil
 }
 
+// lastSteps is how long the last steps of a task may take to be shown once its result is there.
+const lastSteps = 2 * time.Second
+
 // await waits for the end of a task that goes on without this command.
 func (c *connection) await(w *environment, id string, watch bool) (*taskResult, error) {
-	if watch {
-		follow, stop := context.WithCancel(w.ctx)
-		followed := make(chan struct{})
-		go func() {
-			defer close(followed)
-			c.steps(follow, id, &progress{out: w.stderr, began: time.Now()})
-		}()
-		defer func() { stop(); <-followed }()
+	if _, err := c.service(); err != nil { // before two ask for it
+		return nil, err
 	}
+	follow, stop := context.WithCancel(w.ctx)
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		if watch {
+			c.steps(follow, id, &progress{out: w.stderr, began: time.Now()})
+		}
+	}()
+	defer func() { stop(); <-followed }()
 	r, err := c.poll(w.ctx, id)
 	if w.ctx.Err() != nil {
 		return nil, fmt.Errorf("stopped: the task %s goes on. Watch it with troupe task watch %s, or cancel it with troupe task cancel %s", id, id, id)
 	}
-	if err == nil && watch { // the last steps are on their way
-		time.Sleep(50 * time.Millisecond)
+	if err == nil {
+		select {
+		case <-followed:
+		case <-time.After(lastSteps):
+		}
 	}
 	return r, err
 }

@@ -25,7 +25,7 @@ type taskCommands struct {
 
 type taskList struct {
 	client
-	Status string `enum:",queued,ended,dead" default:"" help:"Only tasks of the queue: queued, ended or dead. Default: the last tasks of any kind." placeholder:"STATUS"`
+	Status string `env:"-" enum:",queued,ended,dead" default:"" help:"Only tasks of the queue: queued, ended or dead. Default: the last tasks of any kind." placeholder:"STATUS"`
 	Limit  int    `default:"20" help:"How many." placeholder:"N"`
 	Cursor string `env:"-" help:"Where to go on, as the list before says. With --status." placeholder:"CURSOR"`
 }

@@ -215,7 +215,7 @@ func (r *reader) shell(script string) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-e", "-c", strings.NewReplacer(described, r.base, describedMetrics, "http://"+r.metrics).Replace(script))
 	cmd.Dir = r.dir
-	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1", "TOKEN="+r.token, "TROUPE_TOKEN="+r.token, "TROUPE_DATA="+r.data, "PATH="+r.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1", "TOKEN="+r.token, "TROUPE_TOKEN="+r.token, "TROUPE_DATA="+r.data, "XDG_CONFIG_HOME="+filepath.Join(r.dir, "config"), "PATH="+r.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for name, v := range r.vars {
 		cmd.Env = append(cmd.Env, name+"="+v)
 	}
