@@ -131,7 +131,7 @@ func TestFirstGoals(t *testing.T) {
 		c.gives(0, "50 of 50 items complete", "", "batch", "run",
 			c.file("task.json", `{"actions":[{"open":"http://demo.troupe.test/product/${item.id}"},{"getText":"${item.selector}"}]}`),
 			c.file("items.csv", table.String()), "--out", results)
-		if b, err := os.ReadFile(results); err != nil || strings.Count(string(b), `"status":"complete"`) != 50 {
+		if b, err := os.ReadFile(results); err != nil || strings.Count(string(b), `,"status":"complete","endedAt"`) != 50 {
 			t.Errorf("%v, %s", err, b)
 		}
 	})
@@ -203,7 +203,7 @@ func TestClientCommands(t *testing.T) {
 	copied := c.gives(0, `"parameters"`, "", "flow", "get", "search")
 	c.gives(0, "Version 2", copied, "flow", "put", "search", "-")
 	c.gives(0, `"success": true`, "", "flow", "run", "search", "--with", "q=lamp")
-	c.gives(exitUsage, "search.json:1:13: /actions/0/clik", "", "flow", "put", "bad", c.file("search.json", `{"actions":[{"clik":"a"}]}`))
+	c.gives(exitUsage, "search.json:1:14: /actions/0/clik", "", "flow", "put", "bad", c.file("search.json", `{"actions":[{"clik":"a"}]}`))
 	c.gives(0, "is deleted", "", "flow", "delete", "search")
 	c.gives(exitFailed, "(404", "", "flow", "get", "search")
 
