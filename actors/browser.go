@@ -185,6 +185,11 @@ func (w *worker) suspend(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	b, inst, node, session := w.browser, w.browser.inst, w.node, w.survives.session.pid
 	node.background.Go(func() {
+		if p := node.sessions.profileOf(session); p != nil {
+			ctx, cancel := context.WithTimeout(b.ctx, profileSaveTime)
+			p.saveLogged(ctx, inst, b.worker)
+			cancel()
+		}
 		ctx, cancel := context.WithTimeout(b.ctx, node.cfg.Session.SaveTimeout)
 		defer cancel()
 		if err := keepSession(ctx, node, inst, session, &sessionKeep{Still: true}); err != nil {

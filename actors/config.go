@@ -160,6 +160,7 @@ type SessionConfig struct {
 	MaxAge      time.Duration // a session on a shared worker ends after it; 8 h
 	SharePerMil int           // thousandths of the shared pool that one account may reserve; 500
 	SaveTimeout time.Duration // for reading a browser's state after a request; 2 s
+	ProfileSave time.Duration // how often the profile of a session is saved while it changes; 5 min
 	// Lease is how long a silent node keeps its sessions; then another node of the
 	// same Store may continue them. Zero: no lease.
 	Lease time.Duration
@@ -193,6 +194,7 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.Session.MaxAge, 8*time.Hour)
 	def(&c.Session.SharePerMil, 500)
 	def(&c.Session.SaveTimeout, 2*time.Second)
+	def(&c.Session.ProfileSave, 5*time.Minute)
 	if c.Session.Lease > 0 && (c.Store == nil || c.Node == "") {
 		return c, errors.New("start the actors: a lease needs a node's name and a store that others share")
 	}

@@ -72,12 +72,18 @@ func restore(ctx context.Context, n *nodeParts, inst engine.Instance, session *a
 	if err != nil {
 		return fmt.Errorf("recall the session: %w", err)
 	}
-	if s.State == nil {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.Browser.LaunchTimeout)
 	defer cancel()
-	err = n.bounded(ctx, func() error { return inst.Restore(ctx, s.State) }, func() {})
+	of := n.sessions.profileOf(session)
+	profile, err := of.newest(ctx)
+	if err != nil { // what is not there must not be saved
+		n.log.Error().Err(err).Msg("session restored without the databases of its profile")
+		of.giveUp("what it has could not be read when the session's browser was replaced")
+	}
+	if s.State == nil && profile == nil {
+		return nil
+	}
+	err = n.bounded(ctx, func() error { return inst.Restore(ctx, s.State, profile) }, func() {})
 	if err != nil {
 		return fmt.Errorf("put the session back: %w", err)
 	}

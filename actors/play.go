@@ -81,7 +81,7 @@ func (p *play) play(base context.Context) fsm.Ending {
 		return p.notStarted(base, err)
 	}
 	if want := x.Task.Profile; want != nil {
-		profile, end, err := p.openProfile(base, want)
+		profile, end, err := p.useProfile(base, want)
 		if err != nil {
 			return p.notStarted(base, err)
 		}
@@ -105,6 +105,9 @@ func (p *play) play(base context.Context) fsm.Ending {
 	out, how := &engine.Outcome{End: engine.EndCompleted, Data: nothing}, fsm.OK
 	if len(task.Steps) > 0 || task.SetsUp() {
 		out, how = p.protected(ctx, task, st)
+	}
+	if st.Profile != nil && !st.Profile.Loaded && p.session != nil { // else what is not there would be saved
+		p.node.sessions.profileOf(p.session).giveUp("it was not put into the browser")
 	}
 	if p.restored && !out.Restored {
 		copied := *out

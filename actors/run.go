@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"troupe/actors/api"
@@ -30,6 +31,8 @@ type run struct {
 	bounds int           // how often they were set
 	stuck  time.Duration // after the first of them
 	alarm  *time.Timer   // for the first, then for the second
+
+	last atomic.Bool // the worker stops after it
 }
 
 type (
@@ -44,6 +47,13 @@ type (
 		stuck bool
 	}
 )
+
+// isLast says that the worker stops after the run.
+func (r *run) isLast() {
+	if r != nil {
+		r.last.Store(true)
+	}
+}
 
 // stop makes the run's context end.
 func (r *run) stop(cause error) {
@@ -151,6 +161,15 @@ func (r *run) saved(ok bool) {
 		r.warn(notSaved)
 	}
 	r.saving = false
+}
+
+// warnOf adds a warning to the outcome of a task that is over.
+func (r *run) warnOf(message string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	saving := r.saving
+	r.warn(message)
+	r.saving = saving
 }
 
 // warn adds a warning to the outcome. The outcome itself belongs to the engine,

@@ -37,7 +37,12 @@ func (p *play) beginSession(base context.Context) (*engine.Cache, error) {
 // has its answer. It takes no longer than it may: then the client is warned, and
 // the writing goes on.
 func (p *play) endSession(base context.Context, how fsm.Ending) {
-	bound := p.node.cfg.Session.SaveTimeout
+	profile, bound := p.node.sessions.profileOf(p.session), p.node.cfg.Session.SaveTimeout
+	task := p.run.claim.Execute.Task
+	asked := task.Session != nil && task.Session.Save
+	if asked || profile != nil && (p.closes || p.run.last.Load() || profile.due()) {
+		p.saveProfile(base, profile, how, asked)
+	}
 	p.run.bound(bound+p.node.cfg.Browser.AnswerMargin, bound+p.node.cfg.Browser.StopMargin)
 	// The task's cancellation is over with the task.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(base), bound)
@@ -45,6 +50,7 @@ func (p *play) endSession(base context.Context, how fsm.Ending) {
 	var err error
 	switch {
 	case p.closes:
+		profile.end(false) // before the client learns that it is free
 		err = eraseSession(ctx, p.node, p.session)
 	case p.leaves != "":
 		p.run.save()
@@ -61,6 +67,27 @@ func (p *play) endSession(base context.Context, how fsm.Ending) {
 	}
 	if err != nil {
 		p.node.log.Warn().Err(err).Str("task", p.run.claim.Execute.TaskID).Msg("session not saved")
+	}
+}
+
+// saveProfile saves the profile of the session before the client has its answer. One that
+// has asked for nothing else learns why that failed as a failure.
+func (p *play) saveProfile(base context.Context, profile *sessionProfile, how fsm.Ending, asked bool) {
+	p.run.bound(profileSaveTime+p.node.cfg.Browser.AnswerMargin, profileSaveTime+p.node.cfg.Browser.StopMargin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(base), profileSaveTime)
+	defer cancel()
+	inst := p.inst
+	if how != fsm.OK {
+		inst = nil
+	}
+	left, err := profile.save(ctx, inst)
+	switch {
+	case err != nil && asked && !p.run.claim.Execute.Task.Counts():
+		p.run.played(&engine.Outcome{End: engine.EndStopped, Failures: []engine.Failure{notSavedProfile(err)}})
+	case err != nil && !errors.Is(err, errNoProfile) || err != nil && asked:
+		p.run.warnOf("the profile was not saved, and stays as it was: " + engine.ErrorText(err))
+	case left > 0:
+		p.run.warnOf(fmt.Sprintf("the profile was saved, but not all of it: %d storages, databases or records of its sites are too large or cannot be kept", left))
 	}
 }
 

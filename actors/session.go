@@ -26,9 +26,12 @@ type session struct {
 	cache *engine.Cache
 	saved json.RawMessage
 	timer *time.Timer
-	gen   int  // a timer of another generation fired late
-	armed bool // the timer runs, or has fired
+	ticks *time.Timer // for the profile
+	gen   int         // a timer of another generation fired late
+	armed bool        // the timer runs, or has fired
 
+	last    bool // the profile is being saved for the last time
+	over    bool // the session has ended: nothing of it goes on elsewhere
 	renamed bool // what is on disk has its earlier name
 
 	// term is the last term of the node's lease in which the session was known to
@@ -51,9 +54,11 @@ func (s *session) handle(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		s.book.node.sessions.add(ctx.Self())
+		s.recoverProfile(ctx)
 		s.describe(ctx, false)
 		s.arm(ctx)
 	case *actor.Stopping:
+		s.endProfile(ctx)
 		s.book.node.sessions.remove(ctx.Self())
 		s.disarm()
 	case *sessionBegin:
@@ -77,6 +82,7 @@ func (s *session) handle(ctx actor.Context) {
 		root, sender := ctx.ActorSystem().Root, ctx.Sender()
 		s.book.erase(s.rec, func(err error) { root.Send(sender, &sessionErased{Err: errorText(err)}) })
 	case *sessionForget:
+		s.over = true
 		s.book.erase(s.rec, nil)
 	case *sessionConfirm:
 		s.confirm(ctx, m.Term)
@@ -90,8 +96,13 @@ func (s *session) handle(ctx actor.Context) {
 		if s.armed {
 			s.armAfter(ctx, max(time.Until(s.rec.Deadline), again))
 		}
+	case *profileTick:
+		s.tick(ctx)
+		ctx.Send(s.worker, &profileDue{Session: s.rec.ID})
+	case *profileSaved:
+		s.onProfileSaved(ctx, m)
 	case *timeUp:
-		if m.gen == s.gen {
+		if m.gen == s.gen && !s.savesLast(ctx) {
 			ctx.Send(s.worker, &sessionOver{Session: s.rec.ID})
 		}
 	}
@@ -109,6 +120,9 @@ func (s *session) begin(ctx actor.Context, m *sessionBegin) {
 	s.disarm()
 	s.setTimeout(m.Timeout)
 	s.setLabel(m.Label)
+	if s.ticks == nil {
+		s.tick(ctx)
+	}
 	s.rec.Deadline = s.rec.DeadlineFrom(time.Now().Add(m.Task))
 	s.describe(ctx, true)
 	s.book.node.sessions.addCache(ctx.Self(), s.cache)
@@ -155,6 +169,7 @@ func (s *session) keep(ctx actor.Context, m *sessionKeep) {
 // write keeps the session as it is now. Should it be another node's by then, its
 // worker learns that.
 func (s *session) write(ctx actor.Context, state []byte, over func(error)) {
+	s.note(ctx)
 	root, self, n := ctx.ActorSystem().Root, ctx.Self(), s.book.node
 	s.book.write(s.rec, state, func(err error) {
 		if errors.Is(err, api.ErrSessionTaken) {
@@ -211,10 +226,12 @@ func (s *session) setLabel(label string) {
 
 // describe lets the account of the session know how it is now.
 func (s *session) describe(ctx actor.Context, runs bool) {
+	s.note(ctx)
 	s.book.node.sessions.describe(ctx.Self(), &s.rec, runs)
 }
 
 func (s *session) arm(ctx actor.Context) {
+	s.last = false
 	s.armAfter(ctx, max(time.Until(s.rec.Deadline), 0))
 }
 

@@ -22,6 +22,8 @@ type sessionSet struct {
 	caches map[string]*engine.Cache
 	// about is what their account may know of them, by the id of the actor.
 	about map[string]aboutSession
+	// profiles are those of the sessions that have one, by the id of the actor.
+	profiles map[string]*sessionProfile
 }
 
 // aboutSession is a session as others see it.
@@ -32,7 +34,7 @@ type aboutSession struct {
 
 // describe says how a session is now. Its time stands while a task runs.
 func (h *sessionSet) describe(s *actor.PID, rec *records.Session, runs bool) {
-	a := aboutSession{rec.ID, api.HeldSession{Opened: rec.Started, Timeout: rec.Timeout, Label: rec.Label}}
+	a := aboutSession{rec.ID, api.HeldSession{Opened: rec.Started, Timeout: rec.Timeout, Label: rec.Label, Profile: aboutProfile(rec.Profile)}}
 	if !runs {
 		a.held.Expires = rec.Deadline
 	}
@@ -76,6 +78,26 @@ func (h *sessionSet) cacheOf(s *actor.PID) *engine.Cache {
 	return engine.NewCache()
 }
 
+// addProfile gives a session its profile, which ends with the session's actor.
+func (h *sessionSet) addProfile(s *actor.PID, p *sessionProfile) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.profiles == nil {
+		h.profiles = map[string]*sessionProfile{}
+	}
+	h.profiles[s.Id] = p
+}
+
+// profileOf is the profile of a session; nil: it has none.
+func (h *sessionSet) profileOf(s *actor.PID) *sessionProfile {
+	if s == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.profiles[s.Id]
+}
+
 func (h *sessionSet) add(s *actor.PID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -91,6 +113,7 @@ func (h *sessionSet) remove(s *actor.PID) {
 	delete(h.all, s)
 	delete(h.caches, s.Id)
 	delete(h.about, s.Id)
+	delete(h.profiles, s.Id)
 }
 
 func (h *sessionSet) list() []*actor.PID {

@@ -105,6 +105,8 @@ func (w *worker) Receive(ctx actor.Context) {
 		}
 	case *sessionOver:
 		w.apply(ctx, fsm.SessionExpired{Session: m.Session})
+	case *profileDue:
+		w.saveProfile(ctx, m)
 	case *workerLeaseLost:
 		w.apply(ctx, fsm.LeaseLost{Session: m.Session})
 	case *sessionTaken:
@@ -115,12 +117,15 @@ func (w *worker) Receive(ctx actor.Context) {
 	case *workerCancel:
 		w.apply(ctx, fsm.CancelRequested{Task: m.Task, Cause: m.Cause})
 	case *workerDrain:
+		w.run.isLast()
 		w.apply(ctx, fsm.DrainRequested{})
 	case *workerResume:
 		w.apply(ctx, fsm.ResumeRequested{})
 	case *workerInterrupt:
+		w.run.isLast()
 		w.apply(ctx, fsm.InterruptRequested{})
 	case *workerRetire:
+		w.run.isLast()
 		w.apply(ctx, fsm.RemovalRequested{})
 	case *workerEndAccount:
 		w.apply(ctx, fsm.AccountRemoved{Account: m.Account})

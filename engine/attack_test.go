@@ -171,7 +171,7 @@ func TestStateHasABound(t *testing.T) {
 		t.Errorf("the state has %d bytes: …%s", len(state), state[max(0, len(state)-300):])
 	}
 	second := newInstance(t)
-	if err := second.Restore(ctx, state); err != nil {
+	if err := second.Restore(ctx, state, nil); err != nil {
 		t.Fatal(err)
 	}
 	o = play(t, second, `{"actions":[{"evaluate":"return localStorage.mine"}]}`, TaskEnv{})

@@ -62,6 +62,8 @@ type instance struct {
 
 	keeps keeps // of Play and Reset, which never run at one time
 
+	using sync.Mutex // of what acts in the context: Play, Reset, and what reads all of it
+
 	// See Run. Tests of what pages are found to be have more patience than the
 	// service: the machine may stand still for longer than grace, pages with it.
 	unbatched bool
@@ -135,6 +137,8 @@ func (in *instance) usedSecrets() *usedSecrets {
 // Play runs the task's list.
 func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	began := time.Now()
+	in.using.Lock() // a profile may just be saved
+	defer in.using.Unlock()
 	cache := st.Cache
 	if cache == nil {
 		cache = NewCache()
@@ -156,6 +160,9 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	}
 	if err := in.putProfile(ctx, st); err != nil {
 		return withoutProfile(ctx, err, time.Since(began))
+	}
+	if st.Profile != nil {
+		st.Profile.Loaded = true
 	}
 	ctx, traffic, end := in.measured(ctx)
 	defer end()
@@ -263,6 +270,8 @@ func (r *Run) told(code Code) bool {
 // Reset gives the next task a context of its own and disposes of the old one, or
 // cleans the old one where the next task may have it.
 func (in *instance) Reset(ctx context.Context) error {
+	in.using.Lock()
+	defer in.using.Unlock()
 	old := in.context()
 	if !old.Used() {
 		in.mu.Lock()
@@ -306,6 +315,8 @@ func (in *instance) replace(ctx context.Context, old *browser.Context) error {
 
 // Save reads what the session needs to continue in another browser.
 func (in *instance) Save(ctx context.Context) (json.RawMessage, error) {
+	in.using.Lock()
+	defer in.using.Unlock()
 	in.mu.Lock()
 	tabs, closed, lost, requests, through := in.tabs, in.closed, in.lost, in.requests, in.through
 	in.mu.Unlock()
@@ -328,10 +339,10 @@ func (in *instance) Save(ctx context.Context) (json.RawMessage, error) {
 
 // Restore puts a session's state back. Its tabs are opened by the next Play:
 // nothing is loaded that no client asked for.
-func (in *instance) Restore(ctx context.Context, state json.RawMessage) error {
-	s := new(browser.State)
-	if err := json.Unmarshal(state, s); err != nil {
-		return fmt.Errorf("reading the session's browser state: %w", err)
+func (in *instance) Restore(ctx context.Context, state, profile json.RawMessage) error {
+	s, err := restoredState(state, profile)
+	if err != nil {
+		return err
 	}
 	if s.Around != nil {
 		if err := in.context().Surround(ctx, s.Around); err != nil {

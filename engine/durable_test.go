@@ -151,7 +151,7 @@ func TestReferencesGoOnInASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := newInstance(t)
-	if err := other.Restore(t.Context(), state); err != nil {
+	if err := other.Restore(t.Context(), state, nil); err != nil {
 		t.Fatal(err)
 	}
 	task, err := Parse([]byte(`{"actions":[{"click":"@e2"}]}`), nil)

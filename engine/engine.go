@@ -34,9 +34,14 @@ type Instance interface {
 	Warm()
 
 	// Save returns what a session needs to continue in another browser, and
-	// Restore puts it back. Tabs are loaded again only by the next Play.
+	// Restore puts it back, with what only the session's profile keeps; either may be
+	// nil. Tabs are loaded again only by the next Play.
 	Save(ctx context.Context) (json.RawMessage, error)
-	Restore(ctx context.Context, state json.RawMessage) error
+	Restore(ctx context.Context, state, profile json.RawMessage) error
+
+	// SaveProfile returns what a profile keeps of a session, databases included. While a
+	// task plays it fails, and a Play or Reset that comes meanwhile waits for it.
+	SaveProfile(ctx context.Context) (*SavedProfile, error)
 
 	// Check asks the browser itself, not a page, whether it answers. It may be
 	// called at any time, Play and Reset included. An error means that there was

@@ -46,7 +46,7 @@ func ParseSession(body []byte, proxies []string) (*Task, error) {
 		return lang.Field(name, func(f *lang.Node) { to[name] = f.JSON() })
 	}
 	ok := d.ReadObject(n, "the request",
-		keep(whole, "workerId"), keep(whole, "queueTimeout"), keep(whole, "config"), keep(session, "timeout"), keep(session, "label"),
+		keep(whole, "workerId"), keep(whole, "queueTimeout"), keep(whole, "config"), keep(whole, "profile"), keep(session, "timeout"), keep(session, "label"),
 	)
 	if config := n.Field("config"); ok && config != nil && config.IsObject() {
 		for _, name := range ofOneTask {
@@ -103,7 +103,7 @@ func SessionSchema(base string) json.RawMessage {
 		{"type", "object"}, {"additionalProperties", false},
 		{"properties", object{
 			{"workerId", properties.value("workerId")}, {"queueTimeout", properties.value("queueTimeout")},
-			{"timeout", session.value("timeout")}, {"label", session.value("label")},
+			{"timeout", session.value("timeout")}, {"label", session.value("label")}, {"profile", properties.value("profile")},
 			{"config", object{
 				{"description", "What holds for all that the session's pages do: the fields of a task's config that a session keeps."},
 				{"type", []string{"object", "null"}}, {"additionalProperties", false}, {"properties", lasting},
@@ -126,14 +126,26 @@ func (o object) value(name string) any {
 	return nil
 }
 
-// ClosingTask is the task that ends a session.
-func ClosingTask(session string) *Task {
-	source, err := json.Marshal(map[string]any{"session": map[string]any{"id": session, "close": true}})
+// ClosingTask is the task that ends a session, SavingTask one that saves its profile.
+func ClosingTask(session string) *Task { return managingTask(&Session{ID: session, Close: true}) }
+
+// SavingTask is the task without actions that saves the profile of a session.
+func SavingTask(session string) *Task { return managingTask(&Session{ID: session, Save: true}) }
+
+func managingTask(s *Session) *Task {
+	about := map[string]any{"id": s.ID}
+	if s.Close {
+		about["close"] = true
+	}
+	if s.Save {
+		about["save"] = true
+	}
+	source, err := json.Marshal(map[string]any{"session": about})
 	if err != nil {
 		panic(err) // a text can always be encoded
 	}
 	return &Task{
 		Timeout: DefaultTimeout, Config: Config{ActionTimeout: DefaultActionTimeout, ContinueOnError: true},
-		Session: &Session{ID: session, Close: true}, source: source,
+		Session: s, source: source,
 	}
 }

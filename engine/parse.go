@@ -140,7 +140,7 @@ func (d *decoder) readTask(n *lang.Node) *Task {
 		t.Steps = d.readSteps(actions, "", -1)
 	}
 	s := t.Session
-	manages := s != nil && (s.Preserve || s.Close || s.Override)
+	manages := s != nil && (s.Preserve || s.Close || s.Override || s.Save)
 	switch {
 	case actions == nil && !manages:
 		d.Fault(n, `want actions, an array such as [{"open":"https://example.com"}]`)
@@ -148,7 +148,7 @@ func (d *decoder) readTask(n *lang.Node) *Task {
 		d.Fault(actions, "want at least one action")
 	}
 	t.Files, t.warnings = d.files, d.Warnings()
-	t.lasting = t.Config.lasts()
+	t.lasting = t.Config.lasts() || t.Profile != nil
 	t.network, t.reads, t.severalResponses = d.network, d.reads, d.severalResponses
 	return t
 }
@@ -204,9 +204,13 @@ func (d *decoder) readSession(n *lang.Node) *Session {
 		}),
 		lang.Field("override", func(f *lang.Node) { s.Override = lang.BoolShape.Read(&d.Decoder, f) }),
 		lang.Field("label", func(f *lang.Node) { s.Label = d.readLabel(f) }),
+		lang.Field("save", func(f *lang.Node) { s.Save = lang.BoolShape.Read(&d.Decoder, f) }),
 	)
 	if s.Close && s.ID == "" {
 		d.Fault(n, "close needs id, the session to close")
+	}
+	if s.Save && s.ID == "" && !s.Preserve {
+		d.Fault(n, "save needs a session: give its id, or preserve")
 	}
 	if s.Close && s.Override {
 		d.Fault(n, "want close or override, not both")

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"time"
 
+	"troupe/engine/browser"
 	"troupe/engine/lang"
 )
 
@@ -36,6 +37,16 @@ type ProfileState struct {
 	Secrets []string
 	// Copied says that another task has the profile.
 	Copied bool
+	// Loaded says that the state was put into the browser. Until then, what is there is not
+	// what the profile would go on with.
+	Loaded bool
+}
+
+// SavedProfile is what a session leaves in a profile.
+type SavedProfile struct {
+	State   json.RawMessage
+	Secrets []string // the names of those that may be in it
+	Left    int      // storages, databases and records that are not there
 }
 
 // profileTime is how much longer than its time a task may take to put a profile in and
@@ -79,9 +90,11 @@ func (d *decoder) readProfile(n *lang.Node) *Profile {
 // checkProfile refuses what a profile does not go with.
 func (d *decoder) checkProfile(n *lang.Node, t *Task) {
 	switch {
-	case n == nil || t.Profile == nil:
-	case t.Session.used():
-		d.Fault(n, "want profile or session, not both: a session keeps its own state")
+	case n == nil || t.Profile == nil || !t.Session.used():
+	case t.Session.ID != "":
+		d.Fault(n, "a session has the profile that it was opened with: leave profile out")
+	case t.Session.Override:
+		d.Fault(n, "want profile or session.override, not both: override goes on with a browser as it is")
 	}
 }
 
@@ -113,6 +126,47 @@ func withoutProfile(ctx context.Context, err error, took time.Duration) *Outcome
 	}
 	o.Failures = []Failure{why}
 	return o
+}
+
+// errPlaying: the browser is not read while a task acts in it.
+var errPlaying = errors.New("a task is running in the session")
+
+// SaveProfile reads what a profile keeps of the session. The next Play waits for that.
+func (in *instance) SaveProfile(ctx context.Context) (*SavedProfile, error) {
+	if !in.using.TryLock() {
+		return nil, errPlaying
+	}
+	defer in.using.Unlock()
+	s, err := in.context().Snapshots.SaveAll(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading what the profile keeps: %w", err)
+	}
+	state, err := storageStateOf(s).Encode()
+	if err != nil {
+		return nil, err
+	}
+	return &SavedProfile{State: state, Secrets: in.usedSecrets().all(), Left: s.Left}, nil
+}
+
+// restoredState is what a session goes on with in another browser: its own state, and the
+// databases of its profile, as they were saved last. One without a state begins with the
+// profile's.
+func restoredState(session, profile json.RawMessage) (*browser.State, error) {
+	s, kept := new(browser.State), new(StorageState)
+	if profile != nil {
+		if err := json.Unmarshal(profile, kept); err != nil {
+			return nil, fmt.Errorf("reading the session's profile: %w", err)
+		}
+	}
+	of := kept.browserState()
+	if session == nil {
+		return of, nil
+	}
+	if err := json.Unmarshal(session, s); err != nil {
+		return nil, fmt.Errorf("reading the session's browser state: %w", err)
+	}
+	s.Databases = of.Databases
+	return s, nil
 }
 
 // saveProfile saves what the task leaves in its browser.

@@ -233,7 +233,7 @@ func TestSessionKeepsItsProxy(t *testing.T) {
 	if err := in.Reset(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := in.Restore(ctx, state); err != nil {
+	if err := in.Restore(ctx, state, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.all(); len(got) > 0 {

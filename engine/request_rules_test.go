@@ -220,7 +220,7 @@ func TestHeadersAndCredentialsGoToTheirOrigin(t *testing.T) {
 		t.Errorf("the session's state holds the secret: %s", state)
 	}
 	second := ownBrowser(t)
-	if err := second.Restore(ctx, state); err != nil {
+	if err := second.Restore(ctx, state, nil); err != nil {
 		t.Fatal(err)
 	}
 	look(second, `{}`, `{"open":"`+s.own+`/guarded"},{"getText":"h1"}`, `"ada"`)

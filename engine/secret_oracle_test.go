@@ -92,7 +92,7 @@ func TestShortSecretsAreNoOracle(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := newInstance(t)
-	if err := second.Restore(context.Background(), state); err != nil {
+	if err := second.Restore(context.Background(), state, nil); err != nil {
 		t.Fatal(err)
 	}
 	k = new(kept)

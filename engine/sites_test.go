@@ -87,7 +87,7 @@ func TestASessionStaysOnItsSites(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := newInstance(t)
-	if err := second.Restore(ctx, state); err != nil {
+	if err := second.Restore(ctx, state, nil); err != nil {
 		t.Fatal(err)
 	}
 	o = play(t, second, `{"actions":[{"open":"`+other+`/"}]}`, TaskEnv{})

@@ -51,7 +51,7 @@ func TestASessionGoesOnInAnotherBrowser(t *testing.T) {
 		t.Errorf("saving twice gives\n%s\nand\n%s, %v", state, again, err)
 	}
 	second := newInstance(t)
-	if err := second.Restore(ctx, state); err != nil {
+	if err := second.Restore(ctx, state, nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := loads.Load(); n != before {

@@ -206,7 +206,7 @@ func TestSurroundingsOfASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := ownBrowser(t)
-	if err := second.Restore(ctx, state); err != nil {
+	if err := second.Restore(ctx, state, nil); err != nil {
 		t.Fatal(err)
 	}
 	check(second, "another browser", `{}`, "", `[500,"Europe/Paris","fr-FR",true]`)

@@ -76,6 +76,7 @@ type Session struct {
 	Timeout  time.Duration // zero when the request does not say
 	Override bool
 	Label    string // for lists; empty: as it was
+	Save     bool   // its profile is saved after the task
 }
 
 // used reports whether the request asks anything of a session: a time alone

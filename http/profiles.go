@@ -33,7 +33,7 @@ type (
 	}
 	listedProfile struct {
 		answer.Profile
-		Writer string `json:"writer,omitempty"` // the task that saves it next, "import" or "removal"; missing: it is free
+		Writer string `json:"writer,omitempty"` // the task or the session that saves it next, "import" or "removal"; missing: it is free
 	}
 )
 

@@ -43,6 +43,7 @@ func (s *Server) sessionRoutes() []route {
 	return []route{
 		s.callRoute(sessionsPath, withBody(s.openSession), s.stillOpen),
 		s.tokenRoute("GET", sessionsPath, wholeList(s.listSessions)),
+		s.callRoute(one+"/save", byName(s.saveSession), asItIs(s.getSession)), // before one, which would match
 		s.tokenRoute("GET", one, s.getSession),
 		s.tokenRoute("DELETE", one, s.closeSession),
 	}
@@ -92,8 +93,10 @@ func (s *Server) manage(ctx *fasthttp.RequestCtx, account persistence.Account, t
 	}
 	waiting, stop := s.disconnects.track(s.base, ctx.Conn())
 	defer stop()
-	x, err := s.cfg.Actors.Execute(waiting, m)
+	x, err := inTurn(waiting, s, m, s.cfg.Actors.Execute, func(x *api.Executed) *api.Refusal { return x.Refusal })
 	switch {
+	case refusedBefore(err) != nil:
+		return nil, answer.RefuseBy(refusedBefore(err))
 	case err != nil:
 		return nil, s.faults.Refuse(ctx, "open or close a session", err)
 	case x.Refusal != nil:
@@ -188,6 +191,53 @@ func (s *Server) getSession(ctx *fasthttp.RequestCtx, account persistence.Accoun
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, sessionAnswer{Success: true, Session: a})
 	return nil
+}
+
+// saveSession saves the profile of a session as its next version, if it has changed.
+func (s *Server) saveSession(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+	a, found, no := s.sessionOf(ctx, account, id)
+	switch {
+	case no != nil:
+		return no
+	case !found:
+		return noSession(id)
+	case a.Profile == nil:
+		return answer.RefuseText(engine.CodeInvalidRequest, "The session has no profile: open one with a profile, or save what it keeps in the session alone")
+	case a.Profile.Readonly:
+		return answer.RefuseText(engine.CodeInvalidRequest, "The session only reads its profile: open one without readonly")
+	case a.Profile.Lost != "":
+		return answer.RefuseText(engine.CodeProfileBusy, "The session does not save its profile any more: "+a.Profile.Lost)
+	}
+	x, no := s.manage(ctx, account, engine.SavingTask(id))
+	switch {
+	case no != nil && no.Code == engine.CodeSessionMismatch: // it has just ended
+		return noSession(id)
+	case no != nil:
+		return no
+	}
+	if no := notSaved(x.Outcome); no != nil {
+		return no
+	}
+	if a, found, no = s.sessionOf(ctx, account, id); no != nil || !found {
+		if no == nil {
+			no = noSession(id)
+		}
+		return no
+	}
+	answer.SendJSON(ctx, fasthttp.StatusOK, sessionAnswer{true, a, x.Outcome.Warnings})
+	return nil
+}
+
+// notSaved is why the profile of a session was not saved; nil: it was.
+func notSaved(o *engine.Outcome) *answer.Refusal {
+	if len(o.Failures) == 0 {
+		return setUpRefused(o)
+	}
+	f := o.Failures[0]
+	if answer.InfoOf(f.Code).Status >= 400 {
+		return answer.RefuseText(f.Code, f.Text)
+	}
+	return answer.RefuseText(engine.CodeWorkerOffline, f.Text)
 }
 
 // closeSession ends a session. One in which a task runs is not ended under it.

@@ -42,7 +42,17 @@ type ProfileWriter struct {
 // Lock gives a task the right to save a profile, or returns [ErrProfileBusy]. The
 // profile need not be there.
 func (p *Profiles) Lock(ctx context.Context, account, name, task string) (*ProfileWriter, error) {
-	w, err := p.lock(ctx, account, name, task)
+	return p.writer(ctx, account, name, task, false)
+}
+
+// LockAgain is [Profiles.Lock] for one who may have the right already, and has lost sight of
+// it: a session that goes on in another process. The earlier one saves nothing any more.
+func (p *Profiles) LockAgain(ctx context.Context, account, name, task string) (*ProfileWriter, error) {
+	return p.writer(ctx, account, name, task, true)
+}
+
+func (p *Profiles) writer(ctx context.Context, account, name, task string, again bool) (*ProfileWriter, error) {
+	w, err := p.lock(ctx, account, name, task, again)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +64,8 @@ func (p *Profiles) Lock(ctx context.Context, account, name, task string) (*Profi
 	return w, nil
 }
 
-// lock gives the right without a look at the profile.
-func (p *Profiles) lock(ctx context.Context, account, name, task string) (*ProfileWriter, error) {
+// lock gives the right without a look at the profile. Again: also to the task that has it.
+func (p *Profiles) lock(ctx context.Context, account, name, task string, again bool) (*ProfileWriter, error) {
 	value, err := json.Marshal(profileWriter{task, rand.Text()})
 	if err != nil {
 		return nil, err
@@ -64,6 +74,9 @@ func (p *Profiles) lock(ctx context.Context, account, name, task string) (*Profi
 	w := &ProfileWriter{of: p, account: account, name: name, key: key, value: value, held: make(chan uint64, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	w.ends = time.Now().Add(writerLease)
 	held, err := PutOwn(ctx, p.store, Write{Key: key, Value: value, Expires: w.ends, If: new(uint64)})
+	if errors.Is(err, ErrConflict) && again {
+		held, err = w.takeBack(ctx, task)
+	}
 	if errors.Is(err, ErrConflict) {
 		return nil, ErrProfileBusy
 	}
@@ -74,6 +87,25 @@ func (p *Profiles) lock(ctx context.Context, account, name, task string) (*Profi
 	w.held <- held
 	go w.renew()
 	return w, nil
+}
+
+// takeBack writes over the record of an earlier writer of the same task.
+func (w *ProfileWriter) takeBack(ctx context.Context, task string) (uint64, error) {
+	r, err := w.of.store.Get(ctx, w.key)
+	if errors.Is(err, ErrNotFound) { // it was given back, or has expired
+		return PutOwn(ctx, w.of.store, Write{Key: w.key, Value: w.value, Expires: w.ends, If: new(uint64)})
+	}
+	if err != nil {
+		return 0, err
+	}
+	var had profileWriter
+	if err := json.Unmarshal(r.Value, &had); err != nil {
+		return 0, fmt.Errorf("read the writer of a profile: %w", err)
+	}
+	if had.Task != task {
+		return 0, ErrConflict
+	}
+	return PutOwn(ctx, w.of.store, Write{Key: w.key, Value: w.value, Expires: w.ends, If: &r.Revision})
 }
 
 // renew keeps the right until Close.
@@ -90,13 +122,14 @@ func (w *ProfileWriter) renew() {
 		ctx, cancel := context.WithTimeout(context.Background(), writerLease-writerRenew)
 		err := w.extend(ctx)
 		cancel()
-		if errors.Is(err, errRightLost) { // after other errors, the next try may come in time
+		if errors.Is(err, ErrRightLost) { // after other errors, the next try may come in time
 			return
 		}
 	}
 }
 
-var errRightLost = errors.New("it was removed, or its task was away for too long")
+// ErrRightLost: a writer has not renewed its right in time, or it was taken away.
+var ErrRightLost = errors.New("it was removed, or its task was away for too long")
 
 // extend writes over the writer's record, as nobody else has.
 func (w *ProfileWriter) extend(ctx context.Context) error {
@@ -125,7 +158,7 @@ func (w *ProfileWriter) extend(ctx context.Context) error {
 			return ErrConflict
 		}
 	}
-	return errRightLost
+	return ErrRightLost
 }
 
 // reread is the revision of the writer's record, zero where it is another one's: it may be
@@ -261,11 +294,20 @@ func (w *ProfileWriter) sweep(ctx context.Context) {
 	}
 }
 
-// Close gives the right back.
-func (w *ProfileWriter) Close() {
+// Leave ends the writer and gives nothing back: until the record expires, only LockAgain of
+// the same task gets the right.
+func (w *ProfileWriter) Leave() { w.end() }
+
+// end stops the renewal. Nothing is saved any more.
+func (w *ProfileWriter) end() (held uint64) {
 	close(w.stop)
 	<-w.done
-	held := <-w.held
+	return <-w.held
+}
+
+// Close gives the right back.
+func (w *ProfileWriter) Close() {
+	held := w.end()
 	if held == 0 {
 		return
 	}

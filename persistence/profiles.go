@@ -213,7 +213,7 @@ func (p *Profiles) Remove(ctx context.Context, account, name string) error {
 	if _, err := p.store.Get(ctx, profileKey(account, name)); err != nil {
 		return err
 	}
-	w, err := p.lock(ctx, account, name, "removal") // it may be one that cannot be read
+	w, err := p.lock(ctx, account, name, "removal", false) // it may be one that cannot be read
 	if err != nil {
 		return err
 	}

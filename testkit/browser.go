@@ -18,6 +18,12 @@ type Browser struct {
 	body   backendBrowser
 	killed sync.Once
 	using  atomic.Int32 // Play and Reset must not meet
+
+	turn sync.Mutex // of SaveProfile: others wait for it
+
+	mu      sync.Mutex
+	profile json.RawMessage // what the session's profile had when it was put in
+	visits  []string        // tasks since then
 }
 
 // Worker returns the worker that the browser belongs to.
@@ -25,7 +31,10 @@ func (b *Browser) Worker() string { return b.worker }
 
 // Play is part of [engine.Instance].
 func (b *Browser) Play(ctx context.Context, t *engine.Task, st engine.TaskEnv) *engine.Outcome {
-	defer b.use("played")()
+	b.turn.Lock()
+	end := b.use("played")
+	b.turn.Unlock()
+	defer end()
 	call := Call{Browser: b, Task: t, Env: st}
 	e := b.engine
 	e.mu.Lock()
@@ -46,6 +55,7 @@ func (b *Browser) Play(ctx context.Context, t *engine.Task, st engine.TaskEnv) *
 		delete(e.playing, st.TaskID)
 		e.plays = append(e.plays, Played{Worker: b.worker, Task: st.TaskID, Began: began, Ended: time.Now()})
 	}()
+	b.visited(st)
 	before, restored, out := b.body.visit(ctx, st)
 	if out == nil {
 		out = s.play(ctx, call, began, before)
@@ -55,6 +65,38 @@ func (b *Browser) Play(ctx context.Context, t *engine.Task, st engine.TaskEnv) *
 		copied.Restored, out = true, &copied
 	}
 	return out
+}
+
+// visited puts the task's profile in, and counts the task.
+func (b *Browser) visited(st engine.TaskEnv) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if st.Profile != nil {
+		b.profile, b.visits, st.Profile.Loaded = st.Profile.State, nil, true
+	}
+	b.visits = append(b.visits, st.TaskID)
+}
+
+// SaveProfile is part of [engine.Instance]: a profile of [Visits].
+func (b *Browser) SaveProfile(context.Context) (*engine.SavedProfile, error) {
+	b.turn.Lock()
+	defer b.turn.Unlock()
+	if b.using.Load() != 0 {
+		return nil, errScripted
+	}
+	select {
+	case <-b.Gone():
+		return nil, errScripted
+	default:
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	had, err := TasksOf(b.profile)
+	if err != nil {
+		return nil, err
+	}
+	state, err := json.Marshal(visits{[]string{}, append(had, b.visits...)})
+	return &engine.SavedProfile{State: state}, err
 }
 
 // use notes that the browser is in use and returns what ends that.
@@ -67,7 +109,10 @@ func (b *Browser) use(how string) func() {
 
 // Reset is part of [engine.Instance].
 func (b *Browser) Reset(ctx context.Context) error {
-	defer b.use("reset")()
+	b.turn.Lock()
+	end := b.use("reset")
+	b.turn.Unlock()
+	defer end()
 	e := b.engine
 	e.mu.Lock()
 	var r Reset
@@ -118,7 +163,7 @@ func (b *Browser) Save(ctx context.Context) (json.RawMessage, error) {
 }
 
 // Restore is part of [engine.Instance].
-func (b *Browser) Restore(ctx context.Context, state json.RawMessage) error {
+func (b *Browser) Restore(ctx context.Context, state, profile json.RawMessage) error {
 	b.engine.mu.Lock()
 	err := b.engine.restores[b.worker]
 	dies := b.engine.diesRestoring[b.worker] > 0
@@ -132,6 +177,12 @@ func (b *Browser) Restore(ctx context.Context, state json.RawMessage) error {
 	}
 	if err != nil {
 		return err
+	}
+	b.mu.Lock()
+	b.profile, b.visits = profile, nil
+	b.mu.Unlock()
+	if state == nil {
+		return nil
 	}
 	return b.body.restore(ctx, state)
 }

@@ -88,14 +88,18 @@ func (*dozer) Play(ctx context.Context, _ *engine.Task, _ engine.TaskEnv) *engin
 	}
 }
 
-func (*dozer) Reset(context.Context) error                    { return nil }
-func (*dozer) Warm()                                          {}
-func (*dozer) Save(context.Context) (json.RawMessage, error)  { return json.RawMessage("{}"), nil }
-func (*dozer) Restore(context.Context, json.RawMessage) error { return nil }
-func (*dozer) Check(context.Context) error                    { return nil }
-func (*dozer) Memory() int64                                  { return 0 }
-func (d *dozer) Gone() <-chan struct{}                        { return d.gone }
-func (d *dozer) Close()                                       { d.once.Do(func() { close(d.gone) }) }
+func (*dozer) Reset(context.Context) error                   { return nil }
+func (*dozer) Warm()                                         {}
+func (*dozer) Save(context.Context) (json.RawMessage, error) { return json.RawMessage("{}"), nil }
+func (*dozer) SaveProfile(context.Context) (*engine.SavedProfile, error) {
+	return &engine.SavedProfile{State: json.RawMessage("{}")}, nil
+}
+
+func (*dozer) Restore(context.Context, json.RawMessage, json.RawMessage) error { return nil }
+func (*dozer) Check(context.Context) error                                     { return nil }
+func (*dozer) Memory() int64                                                   { return 0 }
+func (d *dozer) Gone() <-chan struct{}                                         { return d.gone }
+func (d *dozer) Close()                                                        { d.once.Do(func() { close(d.gone) }) }
 
 // The actors take any engine. What one has to promise is in testkit/enginetest.
 func TestExampleOfAnEngineOfOnesOwn(t *testing.T) {

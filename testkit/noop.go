@@ -45,10 +45,14 @@ func (noopBrowser) Save(context.Context) (json.RawMessage, error) {
 	return json.RawMessage("{}"), nil
 }
 
-func (noopBrowser) Restore(context.Context, json.RawMessage) error { return nil }
-func (noopBrowser) Reset(context.Context) error                    { return nil }
-func (noopBrowser) Warm()                                          {}
-func (noopBrowser) Check(context.Context) error                    { return nil }
-func (noopBrowser) Memory() int64                                  { return 0 }
-func (noopBrowser) Gone() <-chan struct{}                          { return nil }
-func (noopBrowser) Close()                                         {}
+func (noopBrowser) SaveProfile(context.Context) (*engine.SavedProfile, error) {
+	return &engine.SavedProfile{State: json.RawMessage("{}")}, nil
+}
+
+func (noopBrowser) Restore(context.Context, json.RawMessage, json.RawMessage) error { return nil }
+func (noopBrowser) Reset(context.Context) error                                     { return nil }
+func (noopBrowser) Warm()                                                           {}
+func (noopBrowser) Check(context.Context) error                                     { return nil }
+func (noopBrowser) Memory() int64                                                   { return 0 }
+func (noopBrowser) Gone() <-chan struct{}                                           { return nil }
+func (noopBrowser) Close()                                                          {}

@@ -80,7 +80,7 @@ func (b *realBrowser) reset(ctx context.Context) error                   { retur
 func (b *realBrowser) warm()                                             { b.Warm() }
 func (b *realBrowser) save(ctx context.Context) (json.RawMessage, error) { return b.Save(ctx) }
 func (b *realBrowser) restore(ctx context.Context, s json.RawMessage) error {
-	return b.Restore(ctx, s)
+	return b.Restore(ctx, s, nil)
 }
 func (b *realBrowser) check(ctx context.Context) error { return b.Check(ctx) }
 func (b *realBrowser) memory() int64                   { return b.Memory() }

@@ -37,6 +37,16 @@ type HeldSession struct {
 	Expires time.Time     `json:"Expires,omitzero"` // if nobody uses it; zero: a task runs, and its time stands
 	Timeout time.Duration `json:"Timeout"`
 	Label   string        `json:"Label,omitempty"`
+	Profile HeldProfile   `json:"Profile,omitzero"` // no name: it has none
+}
+
+// HeldProfile is the profile of a session.
+type HeldProfile struct {
+	Name     string    `json:"Name"`
+	Readonly bool      `json:"Readonly,omitempty"` // it is not saved
+	Version  int       `json:"Version,omitempty"`  // that the session has begun with or saved last; zero: none yet
+	Saved    time.Time `json:"Saved,omitzero"`     // when the session has saved it last
+	Lost     string    `json:"Lost,omitempty"`     // why it is not saved any more
 }
 
 // State is what a worker is doing.

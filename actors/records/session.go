@@ -46,6 +46,19 @@ type Session struct {
 	Deadline time.Time     `json:"deadline"`       // it ends then if nobody uses it
 	Saved    time.Time     `json:"saved"`
 	Label    string        `json:"label,omitempty"` // for people
+
+	Profile *SessionProfile `json:"profile,omitempty"` // nil: none
+}
+
+// SessionProfile is the profile of a session.
+type SessionProfile struct {
+	Name    string    `json:"name"`
+	By      string    `json:"by,omitempty"`      // whom the right to save it names; empty: it is not saved
+	Version int       `json:"version,omitempty"` // what the session has begun with or has saved last; zero: nothing yet
+	Saved   time.Time `json:"saved,omitzero"`    // when the session has saved it last
+	Sites   []string  `json:"sites,omitempty"`   // those of its versions
+	Secrets []string  `json:"secrets,omitempty"` // the names of those that its first version had
+	Lost    string    `json:"lost,omitempty"`    // why it is not saved any more
 }
 
 // SessionState is what a session needs to go on in another browser. It is stored

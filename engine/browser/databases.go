@@ -43,12 +43,17 @@ func (t *Tab) databases(ctx context.Context, saved map[string]any) (*databases, 
 func (sn *Snapshots) SaveAll(ctx context.Context) (*State, error) {
 	used := map[string]bool{}
 	sn.mu.Lock()
-	maps.Copy(used, sn.visited)
+	maps.Copy(used, sn.used)
 	before := sn.databases
 	sn.mu.Unlock()
 	s, err := sn.Save(ctx)
 	if err != nil {
 		return nil, err
+	}
+	for _, t := range s.Tabs { // their pages may have gone on since they were opened
+		if o := WebOrigin(t.URL); o != "" {
+			used[o] = true
+		}
 	}
 	s.Databases = map[string]json.RawMessage{}
 	left := maxState
@@ -81,7 +86,7 @@ func (sn *Snapshots) SaveAll(ctx context.Context) (*State, error) {
 		return nil, err
 	}
 	sn.mu.Lock()
-	sn.databases = s.Databases
+	sn.databases, sn.used = s.Databases, map[string]bool{}
 	sn.mu.Unlock()
 	return s, nil
 }

@@ -84,6 +84,7 @@ type Snapshots struct {
 	local   map[string][]Entry // what that Save found
 	// databases are those that were put back, or found by the last SaveAll.
 	databases map[string]json.RawMessage
+	used      map[string]bool // sites of main documents since that
 }
 
 // Save reads the context's state. Storage of sites that a tab has left since
@@ -347,10 +348,12 @@ func (sn *Snapshots) visit(address string) {
 	}
 	sn.mu.Lock()
 	defer sn.mu.Unlock()
-	if sn.visited == nil {
-		sn.visited = map[string]bool{}
-	}
-	if len(sn.visited) < 100 {
-		sn.visited[origin] = true
+	for _, of := range []*map[string]bool{&sn.visited, &sn.used} {
+		if *of == nil {
+			*of = map[string]bool{}
+		}
+		if len(*of) < 100 {
+			(*of)[origin] = true
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"strings"
 	"time"
 
 	"troupe/persistence"
@@ -18,8 +19,9 @@ type Profile struct {
 type ProfileVersion struct {
 	Version int       `json:"version"`
 	Saved   time.Time `json:"saved"`
-	TaskID  string    `json:"taskId,omitempty"` // that saved it; missing: it was imported
-	Bytes   int       `json:"bytes"`            // of its storage state
+	TaskID  string    `json:"taskId,omitempty"`    // that saved it; missing: a session did, or it was imported
+	Session string    `json:"sessionId,omitempty"` // that saved it
+	Bytes   int       `json:"bytes"`               // of its storage state
 	Cookies int       `json:"cookies"`
 	Origins []string  `json:"origins"`         // with entries or databases
 	Sites   []string  `json:"sites,omitempty"` // of the token that saved it; missing: any
@@ -29,7 +31,12 @@ type ProfileVersion struct {
 func OfProfile(p persistence.Profile) Profile {
 	out := Profile{Name: p.Name, Version: p.Newest().Version, Created: p.Created, Versions: []ProfileVersion{}}
 	for _, v := range p.Versions {
-		of := ProfileVersion{v.Version, v.Saved, v.By, v.Bytes, v.Cookies, v.Origins, v.Sites}
+		of := ProfileVersion{Version: v.Version, Saved: v.Saved, Bytes: v.Bytes, Cookies: v.Cookies, Origins: v.Origins, Sites: v.Sites}
+		if strings.HasPrefix(v.By, "sess_") {
+			of.Session = v.By
+		} else {
+			of.TaskID = v.By
+		}
 		if of.Origins == nil {
 			of.Origins = []string{}
 		}

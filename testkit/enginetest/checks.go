@@ -237,7 +237,7 @@ func restores(p *probe) {
 	p.lives(in)
 	in.Close()
 	next := p.launch()
-	if err := next.Restore(ctx, state); err != nil {
+	if err := next.Restore(ctx, state, nil); err != nil {
 		p.Fatalf("restore: %v", err)
 	}
 	again, err := next.Save(ctx) // before any task: nothing must get lost
@@ -245,7 +245,7 @@ func restores(p *probe) {
 		p.Fatalf("save after a restore: %v", err)
 	}
 	last := p.launch()
-	if err := last.Restore(ctx, again); err != nil {
+	if err := last.Restore(ctx, again, nil); err != nil {
 		p.Fatalf("restore: %v", err)
 	}
 	task := p.o.Short
@@ -273,7 +273,7 @@ func refuses(p *probe) {
 	in := p.launch()
 	ctx, cancel := context.WithTimeout(background, slow)
 	defer cancel()
-	if err := in.Restore(ctx, []byte(strings.Repeat("?", 3))); err == nil {
+	if err := in.Restore(ctx, []byte(strings.Repeat("?", 3)), nil); err == nil {
 		p.Error("what is no state was put back")
 	}
 }
