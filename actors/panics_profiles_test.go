@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
 )
@@ -28,4 +29,12 @@ func (v *testClient) profiles() {
 			v.t.Errorf("the task has not ended: %+v", p)
 		}
 	}
+}
+
+// sessionProfile lets a session save its profile, now and then and at its end.
+func (v *testClient) sessionProfile() {
+	id := v.opens(anna, testkit.On("w1"), testkit.Lasting(10*time.Minute), func(t *engine.Task) { t.Profile = &engine.Profile{Name: "p"} })
+	time.Sleep(6 * time.Minute)
+	v.does(anna, testkit.Continue(id))
+	time.Sleep(30 * time.Minute)
 }

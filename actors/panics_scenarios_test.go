@@ -24,6 +24,7 @@ var scenarios = []scenario{
 	{"the queue", nil, (*testClient).queues},
 	{"the queue of nodes", func(c *actors.Config) { c.Node, c.Session.Lease, c.Peers = "n1", 10*time.Second, nobody{} }, (*testClient).sharedQueue},
 	{"the queue and a profile", func(c *actors.Config) { c.Profiles = persistence.NewProfiles(c.Store, c.Seal) }, (*testClient).profiles},
+	{"a session and its profile", func(c *actors.Config) { c.Profiles = persistence.NewProfiles(c.Store, c.Seal) }, (*testClient).sessionProfile},
 	{"drain", nil, (*testClient).drains},
 	{"leases", func(c *actors.Config) { c.Node, c.Session.Lease = "n1", 10*time.Second }, (*testClient).leases},
 }

@@ -216,7 +216,9 @@ func TestProfileFaults(t *testing.T) {
 		`{"profile":{"readonly":true},"actions":[{"wait":1}]}`:               `/profile: want name`,
 		`{"profile":{"name":"a","version":2},"actions":[{"wait":1}]}`:        `/profile/version: want version only with readonly`,
 		`{"profile":{"name":"a","busy":"go"},"actions":[{"wait":1}]}`:        `/profile/busy: want busy, one of wait, copy`,
-		`{"profile":"a","session":{"preserve":true},"actions":[{"wait":1}]}`: `/profile: want profile or session, not both`,
+		`{"profile":"a","session":{"id":"s"},"actions":[{"wait":1}]}`:        `/profile: a session has the profile that it was opened with: leave profile out`,
+		`{"profile":"a","session":{"override":true},"actions":[{"wait":1}]}`: `/profile: want profile or session.override, not both`,
+		`{"session":{"save":true},"actions":[{"wait":1}]}`:                   `/session: save needs a session: give its id, or preserve`,
 		`{"profile":5,"actions":[{"wait":1}]}`:                               `/profile: want the name of a profile`,
 	} {
 		if _, err := Parse([]byte(body), nil); err == nil || !strings.Contains(err.Error(), want) {

@@ -21,7 +21,7 @@ var postKeys = map[string]string{
 	"/v1/batches/{batchId}/retry":      keptByActors,
 	"/v1/schedules/{scheduleId}/pause": keptByActors, "/v1/schedules/{scheduleId}/resume": keptByActors, "/v1/schedules/{scheduleId}/run": keptByActors,
 	"/v1/tasks/{taskId}/retry": keptByActors, "/v1/notices/{noticeId}/redeliver": keptByActors, "/v1/notice-secret/rotate": keptByActors,
-	"/v1/tickets": keptByActors, "/v1/links": keptByActors, "/v1/sessions": keptByActors, "/v1/operator/{order}": keptByActors,
+	"/v1/tickets": keptByActors, "/v1/links": keptByActors, "/v1/sessions": keptByActors, "/v1/sessions/{sessionId}/save": keptByActors, "/v1/operator/{order}": keptByActors,
 }
 
 const (

@@ -29,7 +29,7 @@ type keyedCall struct {
 // callKit is a service with all that requests with a key make things in.
 type callKit struct {
 	*stranger
-	schedule, task, dead, batch, failed, notice string
+	schedule, task, dead, batch, failed, notice, session string
 }
 
 func openCallKit(t *testing.T) *callKit {
@@ -42,18 +42,23 @@ func openCallKit(t *testing.T) *callKit {
 		}
 		return testkit.Script{}
 	}
-	k := testkit.New(t, testkit.Options{Workers: 2, Engine: eng, Config: func(c *actors.Config) {
+	var profiles *persistence.Profiles
+	k := testkit.New(t, testkit.Options{Workers: 4, Engine: eng, Config: func(c *actors.Config) {
+		profiles = persistence.NewProfiles(c.Store, c.Seal)
+		c.Profiles = profiles
 		c.QueuedUploads = t.TempDir()
 		c.Notices = actors.NoticesConfig{Client: &nethttp.Client{Transport: &nethttp.Transport{DisableKeepAlives: true}}, Result: http.NoticeResult, Address: "https://troupe.example"}
 	}})
 	accounts := persistence.NewAccounts(k.Store)
 	e := &callKit{stranger: &stranger{liveServer: &liveServer{openServer(t, k.Node, func(c *http.Config) {
+		c.Profiles = profiles
 		c.Live, c.Admin = k.Node, &admin.Admin{Accounts: accounts, Actors: k.Node}
 	}), k, t}}}
 	var a struct {
 		TaskID   string
 		Schedule struct{ ScheduleID string }
 		Batch    struct{ BatchID string }
+		Session  struct{ SessionID string }
 	}
 	post := func(path, body string) {
 		if status, _, text, _ := e.send("POST", path, body, bearerGood); status >= 300 || json.Unmarshal([]byte(text), &a) != nil {
@@ -70,6 +75,8 @@ func openCallKit(t *testing.T) *callKit {
 	e.task = a.TaskID
 	post("/v1/", fmt.Sprintf(`{"queue":true,"workerId":"w2","notify":[{"url":%q}],"actions":[{"wait":1}]}`, hook.URL))
 	e.dead = a.TaskID
+	post("/v1/sessions", `{"workerId":"w3","profile":"p"}`)
+	e.session = a.Session.SessionID
 	eventually(t, "the items have failed", func() bool { return e.count("/v1/batches/"+e.failed, `"failed":2`) == 1 })
 	eventually(t, "a task is dead and its notice is in the log", func() bool {
 		var l struct{ Notices []struct{ NoticeID string } }
@@ -139,6 +146,7 @@ func keyedCalls(e *callKit) map[string]keyedCall {
 				e.t.Errorf("DELETE the session %q: %d %s", m.Session.SessionID, status, text)
 			}
 		}, made: func(e *callKit) int { return e.count("/v1/sessions", `"sessionId"`) }},
+		"/v1/sessions/{sessionId}/save": {path: "/v1/sessions/" + e.session + "/save", body: `{}`, now: true},
 		"/v1/endpoints": {path: "/v1/endpoints", body: `{"url":"https://example.com/a"}`, other: `{"url":"https://example.com/b"}`, remove: del("/v1/endpoints/", "endpointId"),
 			made: func(e *callKit) int { return e.count("/v1/endpoints", `"endpointId"`) }},
 		"/v1/schedules/{scheduleId}/run":    {path: "/v1/schedules/" + e.schedule + "/run", body: `{}`, made: runs, now: true},

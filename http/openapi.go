@@ -203,7 +203,7 @@ var operations = []operation{
 	},
 	{
 		method: "get", path: "/v1/profiles", id: "listProfiles", tag: "Profiles",
-		summary: "List the profiles", doc: "Lists the account's profiles, by name, with the versions that are kept and without their states. `writer` is the task that has the right to save the profile.",
+		summary: "List the profiles", doc: "Lists the account's profiles, by name, with the versions that are kept and without their states. `writer` is the task or the session that has the right to save the profile.",
 		answers: []reply{{200, "The profiles.", "", []any{profileList{}}}},
 		codes:   []engine.Code{engine.CodeNotFound},
 	},
@@ -223,7 +223,7 @@ var operations = []operation{
 	},
 	{
 		method: "delete", path: "/v1/profiles/{name}", id: "deleteProfile", tag: "Profiles",
-		summary: "Delete a profile", doc: "Deletes all versions of a profile. It is refused while a task that saves the profile runs.",
+		summary: "Delete a profile", doc: "Deletes all versions of a profile. It is refused while a task or a session has the profile.",
 		params:  []param{profileParam},
 		answers: []reply{{200, "It is deleted.", "", []any{profileRemoved{}}}},
 		codes:   []engine.Code{engine.CodeProfileNotFound, engine.CodeProfileBusy, engine.CodeNotFound, engine.CodeNoQuorum},

@@ -88,7 +88,7 @@ func describeProfile(out io.Writer, p *answer.Profile) {
 	fmt.Fprintf(out, "The profile %s was created on %s. Its versions:\n", p.Name, minute(p.Created))
 	rows := [][]string{{"VERSION", "SAVED", "BY", "COOKIES", "SITES", "BYTES"}}
 	for _, v := range slices.Backward(p.Versions) {
-		rows = append(rows, []string{fmt.Sprint(v.Version), minute(v.Saved), cmp.Or(v.TaskID, "an import"), fmt.Sprint(v.Cookies), sites(v.Origins), fmt.Sprint(v.Bytes)})
+		rows = append(rows, []string{fmt.Sprint(v.Version), minute(v.Saved), cmp.Or(v.TaskID, v.Session, "an import"), fmt.Sprint(v.Cookies), sites(v.Origins), fmt.Sprint(v.Bytes)})
 	}
 	table(out, rows)
 }

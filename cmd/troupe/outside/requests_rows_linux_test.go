@@ -81,7 +81,7 @@ func (k *besieged) rows() []largest {
 		{of: "cluster", room: aFew, want: 404}, {of: "listWorkers", room: aFew}, {of: "listSessions", room: aFew}, {of: "usage", room: aFew}, {of: "listOwnTokens", room: aFew},
 		none("DELETE", "deleteFlow", "/v1/flows/none"), none("DELETE", "deleteProfile", "/v1/profiles/none"), none("DELETE", "cancelTask", "/v1/tasks/none"), none("DELETE", "deleteSchedule", "/v1/schedules/none"),
 		none("DELETE", "removeEndpoint", "/v1/endpoints/none"), none("DELETE", "revokeLink", "/v1/links/none"), none("DELETE", "revokeTicket", "/v1/tickets/none"),
-		none("GET", "getSession", "/v1/sessions/none"), none("DELETE", "closeSession", "/v1/sessions/none"),
+		none("GET", "getSession", "/v1/sessions/none"), none("DELETE", "closeSession", "/v1/sessions/none"), none("POST", "saveSession", "/v1/sessions/none/save"),
 		none("POST", "retryTask", "/v1/tasks/none/retry"), none("POST", "redeliver", "/v1/notices/none/redeliver"), none("POST", "enableEndpoint", "/v1/endpoints/none/enable"), none("POST", "runSchedule", "/v1/schedules/none/run"),
 		{of: "pauseBatch", room: anAccount, prepare: func(k *besieged) { k.paused("pause") }, path: func(k *besieged) string { return "/v1/batches/" + k.paused("pause") + "/pause" }, body: says("{}", largestJSON)},
 		{of: "resumeBatch", room: anAccount, prepare: func(k *besieged) { k.paused("resume") }, path: func(k *besieged) string { return "/v1/batches/" + k.paused("resume") + "/resume" }, body: says("{}", largestJSON)},

@@ -74,13 +74,13 @@ func TestProfileInSession(t *testing.T) {
 	s.ask("POST", "/v1/sessions", `{"profile":"p"}`, 409, `"profile_busy"`)
 	s.ask("POST", "/v1/", fmt.Sprintf(`{"profile":"p","actions":[{"open":%q}]}`, site), 409, `"profile_busy"`)
 	s.ask("POST", "/v1/sessions", `{"profile":{"name":"p","readonly":true}}`, 404, `"profile_not_found"`)
-	s.ask("DELETE", "/v1/profiles/p", "", 409, `"profile_busy"`)
 	s.ask("POST", "/v1/", fmt.Sprintf(`{"profile":"p","session":{"id":%q},"actions":[{"wait":1}]}`, first.SessionID), 400, `"/profile"`)
 	for range 2 { // nothing has changed at the second
 		if p := s.ask("POST", "/v1/sessions/"+first.SessionID+"/save", "", 200).Session.Profile; p.Version != 1 || p.SavedAt == "" {
 			t.Errorf("saved as %+v", p)
 		}
 	}
+	s.ask("DELETE", "/v1/profiles/p", "", 409, `"profile_busy"`)
 	s.ask("GET", "/v1/profiles", "", 200, `"sessionId":"`+first.SessionID+`"`, `"writer":"`+first.SessionID+`"`)
 	read := s.ask("POST", "/v1/sessions", `{"profile":{"name":"p","readonly":true}}`, 201, `"readonly":true,"version":1`).Session
 	s.visits(read.SessionID, site, "2,2,2")
@@ -105,13 +105,44 @@ func TestProfileInSession(t *testing.T) {
 	s.ask("POST", "/v1/sessions", `{"profile":"p"}`, 409, `"profile_busy"`)
 	s.ask("DELETE", "/v1/sessions/"+first.SessionID, "", 200)
 
-	second := s.ask("POST", "/v1/", fmt.Sprintf(`{"profile":"p","session":{"preserve":true},"queueTimeout":60000,"actions":[{"open":%q},{"evaluate":%s}]}`, site, quoted(countsVisits)), 200, `"data":"4,4,3"`, `"sessionId"`)
-	_ = second
+	s.ask("POST", "/v1/", fmt.Sprintf(`{"profile":"p","session":{"preserve":true},"queueTimeout":60000,"actions":[{"open":%q},{"evaluate":%s}]}`, site, quoted(countsVisits)), 200, `"data":"4,4,3"`, `"sessionId"`)
 	s.ask("GET", "/v1/sessions", "", 200, `"profile":{"name":"p","version":2}`)
 	_ = c.Process.Kill() // what was saved last stays, and nothing that came after it
 	_ = c.end(t, hang)
-	c, s.base = serve(t, data, "--workers=4", "--allow-private")
+	_, s.base = serve(t, data, "--workers=4", "--allow-private")
 	s.ask("GET", "/v1/profiles/p", "", 200, `"name":"visits","value":"3"`)
 	s.ask("GET", "/v1/profiles", "", 200, `"version":2`)
-	_ = c
+}
+
+// TestProfileSessionMoves: a session that goes on at another node has the right to save its
+// profile there.
+func TestProfileSessionMoves(t *testing.T) {
+	need.All(t)
+	t.Parallel()
+	g := newTestCluster(t, 2, 2, 0)
+	site := shop(t).URL
+	first, second := &sessionsOf{t, g.nodes[0].base, g.token}, &sessionsOf{t, g.nodes[1].base, g.token}
+	s := first.ask("POST", "/v1/sessions", `{"profile":"p"}`, 201).Session
+	first.visits(s.SessionID, site, "1,1,1")
+	if p := second.ask("POST", "/v1/sessions/"+s.SessionID+"/save", "", 200).Session.Profile; p.Version != 1 {
+		t.Errorf("saved from the other node as %+v", p)
+	}
+	second.ask("POST", "/v1/sessions", `{"profile":"p"}`, 409, `"profile_busy"`)
+	first.visits(s.SessionID, site, "2,2,2")
+	g.kill(g.nodes[0])
+	var text string
+	g.until("the session goes on at the other node", func() bool {
+		var status int
+		status, text, _ = post(second.base, g.token, fmt.Sprintf(`{"session":{"id":%q},"timeout":60000,"actions":[{"open":%q},{"evaluate":%s}]}`, s.SessionID, site, quoted(countsVisits)))
+		return status == 200
+	})
+	if !strings.Contains(text, `"restored":true`) || !strings.Contains(text, `"data":"3,3,2"`) {
+		t.Errorf("it goes on with %s", text)
+	}
+	if p := second.ask("POST", "/v1/sessions/"+s.SessionID+"/save", "", 200).Session.Profile; p.Version != 2 || p.Lost != "" {
+		t.Errorf("saved there as %+v", p)
+	}
+	second.ask("POST", "/v1/sessions", `{"profile":"p"}`, 409, `"profile_busy"`)
+	second.ask("DELETE", "/v1/sessions/"+s.SessionID, "", 200)
+	second.ask("POST", "/v1/sessions", `{"profile":"p"}`, 201, `"version":2`)
 }

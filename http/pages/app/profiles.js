@@ -119,7 +119,7 @@ function profileDetail(name, signal, changed) {
     }
   }
   function version(v) {
-    const by = v.taskId ? ["by ", h("a", { href: `#/tasks/${v.taskId}` }, `task ${shortID(v.taskId)}`)] : "imported";
+    const by = v.taskId ? ["by ", h("a", { href: `#/tasks/${v.taskId}` }, `task ${shortID(v.taskId)}`)] : v.sessionId ? `by session ${shortID(v.sessionId)}` : "imported";
     return h("li", { "data-version": v.version }, h("span", {}, `Version ${v.version}`), h("span", {}, clock(v.saved)),
       h("span", { class: "tools" }, h("button", { class: "export", onclick: () => void save(v.version) }, "Export", h("span", { class: "unseen" }, ` version ${v.version}`))),
       h("span", { class: "of" }, [size(v.bytes), plural(v.cookies, "cookie"), v.origins.length ? `storage of ${plural(v.origins.length, "site")}` : ""].filter(Boolean).join(" · "), " · ", by));
