@@ -15,7 +15,7 @@ import (
 )
 
 // profileSaveTime bounds one save of a session's profile.
-const profileSaveTime = 5 * time.Second
+const profileSaveTime = 10 * time.Second
 
 // sessionProfile is the profile of a session, with the right to save it. It is in the
 // node's [sessionSet] from the task that opens the session until the session's actor ends.
@@ -251,7 +251,7 @@ func notSavedProfile(err error) engine.Failure {
 	case errors.Is(err, persistence.ErrRightLost):
 		f.Code = engine.CodeProfileBusy
 	case errors.Is(err, persistence.ErrTooMany):
-		f.Code = engine.CodeInvalidValue
+		f.Code = "profile_limit"
 	case errors.Is(err, context.DeadlineExceeded):
 		f.Code = engine.CodeTimeout
 	}

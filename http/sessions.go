@@ -31,8 +31,9 @@ type (
 		Sessions []answer.Session `json:"sessions"`
 	}
 	sessionClosed struct {
-		Success bool   `json:"success"`
-		ID      string `json:"sessionId"`
+		Success  bool             `json:"success"`
+		ID       string           `json:"sessionId"`
+		Warnings []engine.Warning `json:"warnings,omitempty"`
 	}
 )
 
@@ -201,6 +202,7 @@ func (s *Server) saveSession(ctx *fasthttp.RequestCtx, account persistence.Accou
 		return no
 	case !found:
 		return noSession(id)
+	case a.Opened == "": // its node does not answer now, but may when it is asked for more
 	case a.Profile == nil:
 		return answer.RefuseText(engine.CodeInvalidRequest, "The session has no profile: open one with a profile, or save what it keeps in the session alone")
 	case a.Profile.Readonly:
@@ -234,6 +236,9 @@ func notSaved(o *engine.Outcome) *answer.Refusal {
 		return setUpRefused(o)
 	}
 	f := o.Failures[0]
+	if f.Code == engine.CodeInvalidValue { // the session has none
+		return answer.RefuseText(engine.CodeInvalidRequest, f.Text)
+	}
 	if answer.InfoOf(f.Code).Status >= 400 {
 		return answer.RefuseText(f.Code, f.Text)
 	}
@@ -257,6 +262,6 @@ func (s *Server) closeSession(ctx *fasthttp.RequestCtx, account persistence.Acco
 	case x.Outcome.End != engine.EndCompleted:
 		return setUpRefused(x.Outcome)
 	}
-	answer.SendJSON(ctx, fasthttp.StatusOK, sessionClosed{true, id})
+	answer.SendJSON(ctx, fasthttp.StatusOK, sessionClosed{true, id, x.Outcome.Warnings})
 	return nil
 }
