@@ -92,6 +92,7 @@ type (
 		Saved   bool          // there is a State; else the last one stays
 		Still   bool          // the timer runs on
 		Timeout time.Duration // as the request says; zero: it does not
+		Unused  time.Duration // how long before its end the task has used the session last
 	}
 	sessionKept struct{ Err string }
 )

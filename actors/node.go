@@ -69,6 +69,7 @@ type nodeParts struct {
 	sessions     sessionSet        // the sessions of its workers
 	fileCleanups callbacks[func()] // the files of its asynchronous tasks
 	beginChecks  callbacks[func(context.Context) error]
+	clients      callbacks[engine.Client]     // that attach to its sessions
 	recovered    map[string]*recoveredSession // by worker: what goes on from an earlier process
 
 	launches    *launchLimiter
@@ -188,6 +189,15 @@ func (n *Node) Execute(ctx context.Context, m *api.Execute) (*api.Executed, erro
 		return request(context.WithoutCancel(ctx), n, n.parts.keys, m, &keyed{Execute: m}, lost)
 	}
 	return request(ctx, n, n.parts.admission, m, m, lost)
+}
+
+// Attach lets a client play a task in the place of its list, in a session of this node. It returns
+// when the client has left.
+func (n *Node) Attach(ctx context.Context, m *api.Execute, c engine.Client) (*api.Executed, error) {
+	attaching := *m
+	attaching.Attach = n.parts.clients.add(c)
+	defer n.parts.clients.take(attaching.Attach)
+	return n.Execute(ctx, &attaching)
 }
 
 // ExecuteIf is Execute for a task that needs a permission: begin is asked before

@@ -34,7 +34,7 @@ func (w *worker) begin(ctx actor.Context) {
 		})
 		w.browser.used()
 	}
-	if x := w.claim.Execute; x.Task.Counts() || x.Task.SetsUp() {
+	if x := w.claim.Execute; x.Task.Counts() || x.Task.SetsUp() || x.Attach != 0 {
 		p.restored, w.browser.restored = w.browser.restored, false
 	}
 	w.node.background.Go(func() {
@@ -52,9 +52,10 @@ type play struct {
 	spec     api.WorkerSpec
 	inst     engine.Instance
 	session  *actor.PID
-	leaves   string // the session that holds the worker afterwards
-	closes   bool   // the session ends with the task
-	restored bool   // the browser is not the one that the session had last
+	leaves   string        // the session that holds the worker afterwards
+	closes   bool          // the session ends with the task
+	restored bool          // the browser is not the one that the session had last
+	client   engine.Client // that plays the task; nil: its list is played
 }
 
 func (p *play) play(base context.Context) fsm.Ending {
@@ -68,6 +69,10 @@ func (p *play) play(base context.Context) fsm.Ending {
 			return p.notStarted(base, err)
 		}
 	}
+	if no := p.shared(); no != nil {
+		p.run.refuse(no)
+		return fsm.NotStarted
+	}
 	st := engine.TaskEnv{Account: x.Account.ID, Plan: x.Account.Plan, TaskID: x.TaskID, Asked: x.Asked, Queued: x.FromQueue, Trace: x.Trace, SaveFile: p.node.cfg.SaveFile,
 		Measure: func(s engine.StepReport) { p.node.feed.StepEnded(x.TaskID, s) }}
 	if of := p.node.cfg.Secrets; of != nil {
@@ -75,6 +80,13 @@ func (p *play) play(base context.Context) fsm.Ending {
 		if st.Secrets, err = of(base, x.Account.ID); err != nil { // without them nothing could be masked
 			return p.notStarted(base, fmt.Errorf("read the account's secrets: %w", err))
 		}
+	}
+	if x.Attach != 0 {
+		client, there := p.node.clients.get(x.Attach)
+		if !there { // it has left
+			return p.notStarted(base, errNoActor)
+		}
+		st.Client, p.client = client, client
 	}
 	task, err := p.parsed(base)
 	if err != nil {
@@ -103,7 +115,7 @@ func (p *play) play(base context.Context) fsm.Ending {
 	ctx, cancel := context.WithDeadline(base, p.run.since().Add(p.run.claim.Timeout))
 	defer cancel()
 	out, how := &engine.Outcome{End: engine.EndCompleted, Data: nothing}, fsm.OK
-	if len(task.Steps) > 0 || task.SetsUp() {
+	if len(task.Steps) > 0 || task.SetsUp() || st.Client != nil {
 		out, how = p.protected(ctx, task, st)
 	}
 	if st.Profile != nil && !st.Profile.Loaded && p.session != nil { // else what is not there would be saved
@@ -118,6 +130,20 @@ func (p *play) play(base context.Context) fsm.Ending {
 		p.endSession(base, how)
 	}
 	return how
+}
+
+// shared refuses what needs a browser that no other worker uses.
+func (p *play) shared() *api.Refusal {
+	x := p.run.claim.Execute
+	s := x.Task.Session
+	if x.Attach == 0 && (s == nil || !s.Attach) {
+		return nil
+	}
+	in, may := p.inst.(interface{ Shared() bool })
+	if !may || !in.Shared() {
+		return nil
+	}
+	return api.Refuse(engine.CodeSessionShared, "open one with attach: true at a service with a browser for each worker, which is one without --workers-per-browser")
 }
 
 // parsed is the task as it is played. Its time begins once it is: a large one has waited for

@@ -25,7 +25,7 @@ func cancelledFor(c api.Cause) *api.Refusal {
 // waitable reports whether waiting may help against a refusal.
 func waitable(code engine.Code) bool {
 	switch code {
-	case engine.CodeNoWorkerAvailable, engine.CodeWorkerBusy, engine.CodeWorkerReserved, engine.CodeWorkerOffline:
+	case engine.CodeNoWorkerAvailable, engine.CodeWorkerBusy, engine.CodeWorkerReserved, engine.CodeWorkerOffline, engine.CodeSessionAttached:
 		return true
 	default:
 		return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -58,7 +59,7 @@ func (p *play) endSession(base context.Context, how fsm.Ending) {
 		if how != fsm.OK { // nothing can be read from it
 			inst = nil
 		}
-		m := &sessionKeep{}
+		m := &sessionKeep{Unused: p.unused()}
 		if s := p.run.claim.Execute.Task.Session; s != nil {
 			m.Timeout = s.Timeout
 		}
@@ -89,6 +90,14 @@ func (p *play) saveProfile(base context.Context, profile *sessionProfile, how fs
 	case left > 0:
 		p.run.warnOf(fmt.Sprintf("the profile was saved, but not all of it: %d storages, databases or records of its sites are too large or cannot be kept", left))
 	}
+}
+
+// unused is how long before its end the client of the task has sent its last command.
+func (p *play) unused() time.Duration {
+	if p.client == nil {
+		return 0
+	}
+	return p.client.Unused()
 }
 
 // keepSession saves what a session needs should its browser die. Without a

@@ -30,9 +30,10 @@ type session struct {
 	gen   int         // a timer of another generation fired late
 	armed bool        // the timer runs, or has fired
 
-	last    bool // the profile is being saved for the last time
-	over    bool // the session has ended: nothing of it goes on elsewhere
-	renamed bool // what is on disk has its earlier name
+	last    bool          // the profile is being saved for the last time
+	over    bool          // the session has ended: nothing of it goes on elsewhere
+	unused  time.Duration // how long before its end the last task had used it
+	renamed bool          // what is on disk has its earlier name
 
 	// term is the last term of the node's lease in which the session was known to
 	// be the node's. It is not used in another one.
@@ -75,7 +76,8 @@ func (s *session) handle(ctx actor.Context) {
 		s.describe(ctx, true)
 	case *sessionResetTimer:
 		s.setTimeout(m.Timeout)
-		s.rec.Deadline = s.rec.DeadlineFrom(time.Now())
+		s.rec.Deadline = s.rec.DeadlineFrom(time.Now().Add(-s.unused))
+		s.unused = 0
 		s.describe(ctx, false)
 		s.arm(ctx)
 	case *sessionErase:
@@ -154,7 +156,8 @@ func (s *session) keep(ctx actor.Context, m *sessionKeep) {
 	}
 	if !m.Still {
 		s.setTimeout(m.Timeout)
-		s.rec.Deadline = s.rec.DeadlineFrom(time.Now())
+		s.unused = m.Unused
+		s.rec.Deadline = s.rec.DeadlineFrom(time.Now().Add(-s.unused))
 		s.describe(ctx, false)
 	}
 	root, sender := ctx.ActorSystem().Root, ctx.Sender()

@@ -17,6 +17,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/view"
 	"troupe/cluster/link"
+	"troupe/engine"
 )
 
 // Local is what this node's own actors do. [actors.Node] is one.
@@ -27,6 +28,7 @@ type Local interface {
 	api.Doer
 	PollLost(ctx context.Context, m *api.Poll) (*api.Polled, error)
 	GiveUpKey(ctx context.Context, m *api.Execute, node string) (*api.KeyAnswer, error)
+	Attach(ctx context.Context, m *api.Execute, c engine.Client) (*api.Executed, error)
 	OpenScreencast(m *view.ScreencastRequest) (*view.Viewer, *api.Refusal)
 	Subscribe(account string, all bool, tasks int) view.Subscription
 	Recent(account string, all bool, most int) []view.TaskProgress

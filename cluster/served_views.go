@@ -140,6 +140,12 @@ func (l *servedViews) serveView(local Local, m *link.OpenView) (*link.ViewOpened
 	return &link.ViewOpened{ID: id, Workers: workers, Tasks: tasks}, nil
 }
 
+// Attach lets a client into a session of this node. Nodes do not carry clients to each other: for
+// a session of another node it is refused as one that is not there.
+func (c *Router) Attach(ctx context.Context, m *api.Execute, client engine.Client) (*api.Executed, error) {
+	return c.local.Attach(ctx, m, client)
+}
+
 // OpenScreencast shows a browser, whichever node has it: see
 // [actors.Node.OpenScreencast].
 func (c *Router) OpenScreencast(m *view.ScreencastRequest) (*view.Viewer, *api.Refusal) {

@@ -190,7 +190,11 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	stopped, restored := true, false
 	if in.goThrough(r, st) && r.surround(ctx) && in.rules(ctx, r) {
 		restored = in.reopen(ctx, r)
-		stopped = r.play(ctx)
+		if st.Client != nil {
+			stopped = in.serve(ctx, r)
+		} else {
+			stopped = r.play(ctx)
+		}
 	}
 	if !stopped && ctx.Err() == nil {
 		r.captures.collect(ctx, 0)

@@ -85,6 +85,8 @@ type TaskEnv struct {
 	Secrets []Secret
 	// Profile is what browsers keep of sites; nil: the task uses none.
 	Profile *ProfileState
+	// Client plays the task in the place of its list; nil: the list is played.
+	Client Client
 	// SaveFile keeps a picture or a download and returns its URL.
 	SaveFile SaveFile
 	// OnStep, if set, is called with each step as it ends, in order. It must not

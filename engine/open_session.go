@@ -46,7 +46,7 @@ func ParseSession(body []byte, proxies []string) (*Task, error) {
 		return lang.Field(name, func(f *lang.Node) { to[name] = f.JSON() })
 	}
 	ok := d.ReadObject(n, "the request",
-		keep(whole, "workerId"), keep(whole, "queueTimeout"), keep(whole, "config"), keep(whole, "profile"), keep(session, "timeout"), keep(session, "label"),
+		keep(whole, "workerId"), keep(whole, "queueTimeout"), keep(whole, "config"), keep(whole, "profile"), keep(session, "timeout"), keep(session, "label"), keep(session, "attach"),
 	)
 	if config := n.Field("config"); ok && config != nil && config.IsObject() {
 		for _, name := range ofOneTask {
@@ -103,7 +103,7 @@ func SessionSchema(base string) json.RawMessage {
 		{"type", "object"}, {"additionalProperties", false},
 		{"properties", object{
 			{"workerId", properties.value("workerId")}, {"queueTimeout", properties.value("queueTimeout")},
-			{"timeout", session.value("timeout")}, {"label", session.value("label")}, {"profile", properties.value("profile")},
+			{"timeout", session.value("timeout")}, {"label", session.value("label")}, {"attach", session.value("attach")}, {"profile", properties.value("profile")},
 			{"config", object{
 				{"description", "What holds for all that the session's pages do: the fields of a task's config that a session keeps."},
 				{"type", []string{"object", "null"}}, {"additionalProperties", false}, {"properties", lasting},

@@ -205,12 +205,16 @@ func (d *decoder) readSession(n *lang.Node) *Session {
 		lang.Field("override", func(f *lang.Node) { s.Override = lang.BoolShape.Read(&d.Decoder, f) }),
 		lang.Field("label", func(f *lang.Node) { s.Label = d.readLabel(f) }),
 		lang.Field("save", func(f *lang.Node) { s.Save = lang.BoolShape.Read(&d.Decoder, f) }),
+		lang.Field("attach", func(f *lang.Node) { s.Attach = lang.BoolShape.Read(&d.Decoder, f) }),
 	)
 	if s.Close && s.ID == "" {
 		d.Fault(n, "close needs id, the session to close")
 	}
 	if s.Save && s.ID == "" && !s.Preserve {
 		d.Fault(n, "save needs a session: give its id, or preserve")
+	}
+	if s.Attach && (s.Close || !s.Preserve && s.ID == "" && !s.Override) {
+		d.Fault(n, "attach needs preserve: true, id or override: it is about a session that stays")
 	}
 	if s.Close && s.Override {
 		d.Fault(n, "want close or override, not both")

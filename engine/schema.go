@@ -186,6 +186,7 @@ func taskSchema(base string) object {
 				{"override", optional(lang.BoolShape.Schema, "Takes over a worker that the account has reserved.")},
 				{"label", optional(labelSchema, "A name for people, in the list of sessions.")},
 				{"save", optional(lang.BoolShape.Schema, "Saves the session's profile after the actions.")},
+				{"attach", optional(lang.BoolShape.Schema, "Clients that speak the browser's protocol are to attach to the session: it needs a browser that it shares with no other worker, and is refused without one.")},
 			})},
 			{"async", optional(lang.BoolShape.Schema, "Responds as soon as a worker has the task. Plans Standard and Pro.", entry{"default", false})},
 			{"profile", optional(profileSchema, "The profile whose cookies and storage are put in before the task and saved after it. A session that the task opens keeps it, and saves it.")},

@@ -77,6 +77,7 @@ type Session struct {
 	Override bool
 	Label    string // for lists; empty: as it was
 	Save     bool   // its profile is saved after the task
+	Attach   bool   // clients are to attach to it: its browser must be its own
 }
 
 // used reports whether the request asks anything of a session: a time alone

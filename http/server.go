@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/valyala/fasthttp"
 
+	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http/access"
@@ -24,6 +25,7 @@ import (
 	"troupe/http/gate"
 	"troupe/http/live"
 	"troupe/http/mcp"
+	"troupe/http/socket"
 	"troupe/persistence"
 )
 
@@ -137,6 +139,7 @@ type Server struct {
 	commands    *admin.Remote
 	authorizer  *live.Authorizer
 	streams     *live.Streams
+	sockets     *socket.Sockets
 	router      *router
 	models      *mcp.Server
 
@@ -197,6 +200,11 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.authorizer = live.NewAuthorizer(streams)
 	s.streams = live.NewStreams(streams, s.authorizer)
+	node, _ := cfg.Live.(socket.Node)
+	s.sockets = socket.New(socket.Config{
+		Node: node, Auth: cfg.Auth, Control: s.control, Faults: &s.faults, Sessions: s.sessions, NewID: actors.NewTaskID,
+		While: s.disconnects.track, Patience: cfg.WriteTimeout, Heartbeat: cfg.Heartbeat,
+	})
 	s.router = newRouter(s.routes())
 	s.models = s.newModels()
 	s.http = &fasthttp.Server{
@@ -284,6 +292,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 func (s *Server) shutdown(ctx context.Context) error {
 	s.streams.Stop()
+	s.sockets.Stop()
 	late := s.conns.quiet(ctx)
 	s.streams.Wait()
 	if late != nil {

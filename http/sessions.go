@@ -17,6 +17,27 @@ import (
 	"troupe/persistence"
 )
 
+// clientLeaves bounds how long the end of a session waits for an attached client to be gone.
+const clientLeaves = 20 * time.Second
+
+// openCredential is a route whose handler finds out who asks: by a token, or a ticket for the session.
+func openCredential(path string, h func(*fasthttp.RequestCtx, string) *answer.Refusal) route {
+	return route{method: fasthttp.MethodGet, path: path, entry: entryCredential, handle: h}
+}
+
+// bodyRoute is a route that needs the token of an account and reads a body, and keeps no answer: what
+// it makes is a secret.
+func (s *Server) bodyRoute(path string, h func(*fasthttp.RequestCtx, persistence.Account, string, []byte) *answer.Refusal) route {
+	return s.tokenRoute(fasthttp.MethodPost, path, func(ctx *fasthttp.RequestCtx, account persistence.Account, name string) *answer.Refusal {
+		b, no := s.bodies.readJSONBody(ctx, account.ID)
+		defer b.remove()
+		if no != nil {
+			return no
+		}
+		return h(ctx, account, name, b.payload)
+	})
+}
+
 // sessionsPath is where sessions are.
 const sessionsPath = "/v1/sessions"
 
@@ -42,6 +63,14 @@ type (
 func (s *Server) sessionRoutes() []route {
 	one := sessionsPath + "/{sessionId}"
 	return []route{
+		openCredential(one+"/cdp", s.sockets.Attach),
+		openCredential(one+"/cdp/json", s.sockets.List),
+		openCredential(one+"/cdp/json/", s.sockets.List),
+		openCredential(one+"/cdp/json/list", s.sockets.List),
+		openCredential(one+"/cdp/json/list/", s.sockets.List),
+		openCredential(one+"/cdp/json/version", s.sockets.Version),
+		openCredential(one+"/cdp/json/version/", s.sockets.Version),
+		s.bodyRoute(one+"/tickets", s.sockets.Issue),
 		s.callRoute(sessionsPath, withBody(s.openSession), s.stillOpen),
 		s.tokenRoute("GET", sessionsPath, wholeList(s.listSessions)),
 		s.callRoute(one+"/save", byName(s.saveSession), asItIs(s.getSession)), // before one, which would match
@@ -253,7 +282,11 @@ func (s *Server) closeSession(ctx *fasthttp.RequestCtx, account persistence.Acco
 		}
 		return no
 	}
-	x, no := s.manage(ctx, account, engine.ClosingTask(id))
+	closing := engine.ClosingTask(id)
+	if s.sockets.Close(id) { // it leaves, and takes a moment for that
+		closing.QueueTimeout = clientLeaves
+	}
+	x, no := s.manage(ctx, account, closing)
 	switch {
 	case no != nil && no.Code == engine.CodeSessionMismatch: // it has just ended
 		return noSession(id)

@@ -85,6 +85,8 @@ type Execute struct {
 	// BeginCheck is the number of the function to ask before the task begins; 0:
 	// none.
 	BeginCheck uint64 `json:"-"`
+	// Attach is the number of the client that plays the task, in the place of its list; 0: none does.
+	Attach uint64 `json:"-"`
 	// FromQueue tells that the task has waited in the queue.
 	FromQueue bool `json:"-"`
 	// Batch is the item that the task is for; nil: it belongs to no batch.

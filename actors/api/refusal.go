@@ -51,6 +51,8 @@ var refusals = map[engine.Code]struct {
 	engine.CodeWorkerBusy:          {"Worker is busy", soon},
 	engine.CodeWorkerReserved:      {"Worker is reserved", later},
 	engine.CodeWorkerOffline:       {"Worker offline", soon},
+	engine.CodeSessionAttached:     {"A client is attached to the session", later},
+	engine.CodeSessionShared:       {"The session shares its browser with other workers, so that no client may attach to it", 0},
 	engine.CodeSessionMismatch:     {"Session mismatch", 0},
 	engine.CodeDailyLimit:          {"Daily task limit reached", 0},
 	engine.CodeTooManyWaiting:      {"Too many requests are waiting", 0},

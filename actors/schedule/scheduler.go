@@ -50,6 +50,9 @@ func (r *Scheduler) Route(j *Job) (*Slot, *api.Refusal) {
 	}
 	if s.Job != nil || s.ReservedFor != nil { // the worker would say the same
 		code := engine.CodeWorkerBusy
+		if s.Job != nil && s.Job.Request.Execute.Attach != 0 && s.Job.Account() == j.Account() {
+			code = engine.CodeSessionAttached
+		}
 		if j.Claim.ID != "" && j.Claim.ID != s.Status.Session {
 			code = engine.CodeSessionMismatch
 		}

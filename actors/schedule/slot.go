@@ -17,6 +17,8 @@ func (s *Slot) WhyRefused(code engine.Code, o fsm.Claim) string {
 	switch code {
 	case engine.CodeWorkerBusy:
 		return fmt.Sprintf("%s runs another task", s.Spec.Name)
+	case engine.CodeSessionAttached:
+		return "lists are played when it has left, or with queueTimeout wait for that"
 	case engine.CodeWorkerReserved:
 		if o.Intent == fsm.Override {
 			return fmt.Sprintf("a session of another account holds %s", s.Spec.Name)

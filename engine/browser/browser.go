@@ -28,7 +28,8 @@ type Browser struct {
 	byID     map[target.SessionID]*Tab
 	keeper   *session // the blank tab that the process starts with
 	unowned  map[string]browser.EventDownloadWillBegin
-	watchers int // contexts whose workers are reported
+	watchers int    // contexts whose workers are reported
+	guest    *Guest // nil: nobody else speaks to it
 
 	keeperUp  chan struct{}
 	gone      chan struct{}
@@ -178,7 +179,14 @@ func (b *Browser) event(method string, params jsonv2.Value) {
 func (b *Browser) attached(e target.EventAttachedToTarget) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if e.TargetInfo.Type == "browser" { // the session of a guest
+		return
+	}
 	c := b.contexts[string(e.TargetInfo.BrowserContextID)]
+	if b.guest != nil && c == nil && b.guest.hosts(e.TargetInfo.BrowserContextID) {
+		b.guest.visited(&e)
+		return
+	}
 	if e.TargetInfo.Type != "page" {
 		if c == nil || !c.joins(&e, nil) {
 			b.letGo(b.root, &e)
@@ -219,6 +227,9 @@ func (b *Browser) detached(id target.SessionID) {
 	b.mu.Lock()
 	t := b.byID[id]
 	delete(b.byID, id)
+	if b.guest != nil {
+		b.guest.leaves(id)
+	}
 	b.mu.Unlock()
 	if t != nil {
 		close(t.closed)

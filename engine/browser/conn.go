@@ -42,6 +42,7 @@ type session struct {
 	conn    *conn
 	id      target.SessionID
 	onEvent func(method string, params jsonv2.Value) // on the reader's goroutine: must not block
+	onWhole func(*message)                           // in place of onEvent: of a guest
 }
 
 // pending is a command that was sent.
@@ -50,8 +51,9 @@ type pending struct {
 	id    int64
 	on    target.SessionID
 	name  string
-	reply chan *message // one message, or closed without one
-	long  []byte        // of the answer, once it was waited for: the text that was asked for, if it is long
+	reply chan *message  // one message, or closed without one
+	told  func(*message) // in place of reply, on the reader's goroutine; nil: there is no answer
+	long  []byte         // of the answer, once it was waited for: the text that was asked for, if it is long
 }
 
 func newConn(w *wire) *conn {
@@ -69,9 +71,12 @@ func newConn(w *wire) *conn {
 
 // open makes the session with the id; events that arrive before are dropped.
 func (c *conn) open(id target.SessionID, onEvent func(string, jsonv2.Value)) *session {
-	s := &session{conn: c, id: id, onEvent: onEvent}
+	return c.add(&session{conn: c, id: id, onEvent: onEvent})
+}
+
+func (c *conn) add(s *session) *session {
 	c.mu.Lock()
-	c.sessions[id] = s
+	c.sessions[s.id] = s
 	c.mu.Unlock()
 	return s
 }
@@ -79,15 +84,37 @@ func (c *conn) open(id target.SessionID, onEvent func(string, jsonv2.Value)) *se
 // drop forgets a session that the browser has detached; calls that wait for it
 // gets ErrDetached.
 func (c *conn) drop(id target.SessionID) {
+	var left []*pending
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	delete(c.sessions, id)
 	for n, p := range c.waiting {
 		if p.on == id {
 			delete(c.waiting, n)
-			close(p.reply)
+			left = append(left, p)
 		}
 	}
+	c.mu.Unlock()
+	for _, p := range left {
+		p.lost()
+	}
+}
+
+// answered hands the answer on.
+func (p *pending) answered(m *message) {
+	if p.told != nil {
+		p.told(m)
+		return
+	}
+	p.reply <- m
+}
+
+// lost says that there will be no answer.
+func (p *pending) lost() {
+	if p.told != nil {
+		p.told(nil)
+		return
+	}
+	close(p.reply)
 }
 
 // close ends the connection. Chromium ends itself when its pipe is closed.
@@ -125,14 +152,18 @@ func (c *conn) write() {
 
 func (c *conn) read() {
 	defer func() {
+		var left []*pending
 		c.mu.Lock()
 		c.closed = true
 		for n, p := range c.waiting {
 			delete(c.waiting, n)
-			close(p.reply)
+			left = append(left, p)
 		}
 		c.wake.Signal()
 		c.mu.Unlock()
+		for _, p := range left {
+			p.lost()
+		}
 		close(c.gone)
 	}()
 	for {
@@ -150,13 +181,17 @@ func (c *conn) read() {
 			delete(c.waiting, m.ID)
 			c.mu.Unlock()
 			if p != nil {
-				p.reply <- m
+				p.answered(m)
 			}
 			continue
 		}
 		s := c.sessions[m.SessionID]
 		c.mu.Unlock()
-		if s != nil && s.onEvent != nil {
+		switch {
+		case s == nil:
+		case s.onWhole != nil:
+			s.onWhole(m)
+		case s.onEvent != nil:
 			s.onEvent(string(m.Method), m.Params)
 		}
 	}
@@ -193,21 +228,28 @@ func (s *session) send(method string, params any) *pending {
 		}
 		m.Params = b
 	}
+	if !c.put(p, m) {
+		close(p.reply)
+	}
+	return p
+}
+
+// put queues the command of a pending one, unless its session is over.
+func (c *conn) put(p *pending, m *cdproto.Message) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, open := c.sessions[s.id]; c.closed || !open {
-		close(p.reply)
-		return p
+	if _, open := c.sessions[p.on]; c.closed || !open {
+		return false
 	}
 	if c.commands != nil {
-		c.commands(method)
+		c.commands(p.name)
 	}
 	c.next++
 	p.id, m.ID = c.next, c.next
 	c.waiting[p.id] = p
 	c.queue = append(c.queue, m)
 	c.wake.Signal()
-	return p
+	return true
 }
 
 // wait returns the command's answer, decoded into res unless that is nil.

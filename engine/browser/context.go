@@ -43,6 +43,8 @@ type Context struct {
 	id   cdp.BrowserContextID
 	mask atomic.Pointer[mask.Masker] // nil: there are no secrets
 
+	guest atomic.Pointer[Guest] // that uses its tabs, too; nil: none
+
 	gone chan struct{} // closed when it was closed or its browser has died
 
 	mu         sync.Mutex
@@ -93,21 +95,30 @@ func (b *Browser) NewContext(ctx context.Context, proxy string) (*Context, error
 	b.mu.Lock()
 	b.contexts[string(c.id)] = c
 	b.mu.Unlock()
-	events := true
-	b.root.send(browser.CommandSetDownloadBehavior, browser.SetDownloadBehaviorParams{
-		Behavior: browser.SetDownloadBehaviorBehaviorAllowAndName, BrowserContextID: c.id, DownloadPath: filepath.Join(c.b.dir, c.Transfers.downloadDir()), EventsEnabled: &events,
-	})
-	// As in a browser with a window, a button may copy without a question. Pasting
-	// without a key stays refused: it needs a person's word.
-	b.root.send(browser.CommandSetPermission, browser.SetPermissionParams{
-		Permission: &browser.PermissionDescriptor{Name: "clipboard-write"}, Setting: browser.PermissionSettingGranted, BrowserContextID: c.id,
-	})
+	c.begin()
 	if _, err := c.NewTab(ctx); err != nil {
 		c.Close(ctx)
 		return nil, err
 	}
 	return c, nil
 }
+
+// begin sends what holds for the whole context from its beginning.
+func (c *Context) begin() []*pending {
+	events := true
+	return []*pending{
+		c.b.root.send(browser.CommandSetDownloadBehavior, browser.SetDownloadBehaviorParams{
+			Behavior: browser.SetDownloadBehaviorBehaviorAllowAndName, BrowserContextID: c.id, DownloadPath: c.downloadPath(), EventsEnabled: &events,
+		}),
+		// As in a browser with a window, a button may copy without a question. Pasting
+		// without a key stays refused: it needs a person's word.
+		c.b.root.send(browser.CommandSetPermission, browser.SetPermissionParams{
+			Permission: &browser.PermissionDescriptor{Name: "clipboard-write"}, Setting: browser.PermissionSettingGranted, BrowserContextID: c.id,
+		}),
+	}
+}
+
+func (c *Context) downloadPath() string { return filepath.Join(c.b.dir, c.Transfers.downloadDir()) }
 
 // Tab returns the current tab. If the page has closed all of them, it opens a
 // blank one.

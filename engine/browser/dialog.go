@@ -85,6 +85,15 @@ func (dr *DialogRules) rule(e *page.EventJavascriptDialogOpening) *DialogRule {
 // answer answers a dialog at once, for the page waits for that: as a rule says, or else
 // it accepts it, a prompt with the text that it offers.
 func (t *Tab) answer(e *page.EventJavascriptDialogOpening) {
+	if g := t.context.guest.Load(); g != nil {
+		g.asked(t, e)
+		return
+	}
+	t.answerNow(e)
+}
+
+// answerNow is answer, whoever else could.
+func (t *Tab) answerNow(e *page.EventJavascriptDialogOpening) {
 	c := t.context
 	rule := c.Dialogs.rule(e)
 	d := Dialog{Kind: string(e.Type), Text: c.clean(e.Message).Short(maxDialogText), ByDefault: rule == nil}

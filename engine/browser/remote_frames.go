@@ -167,7 +167,7 @@ func (f *remoteFrame) setUp() {
 		sent = append(sent, r.hold(f.s)...)
 	}
 	if len(sent) > 0 {
-		goOnAfter(f.s, sent)
+		goOnAfter(f.s, sent, nil)
 		return
 	}
 	f.s.send(runtime.CommandRunIfWaitingForDebugger, nil)

@@ -37,6 +37,7 @@ type Tab struct {
 	stubbed bool // requests are answered with an empty page
 	crashed bool
 	opener  target.ID                                 // the page that opened it, where that is known
+	dialog  *page.EventJavascriptDialogOpening        // that is open and left to a guest
 	byPage  bool                                      // a page has opened it
 	shown   bool                                      // it has had a document that is not blank
 	worlds  chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world in one of its processes
@@ -88,9 +89,14 @@ func (t *Tab) setUp() {
 		t.remote.watch()
 	}
 	t.holdRequests()
-	if s := t.context.Surrounded(); s != nil {
-		t.remote.watch()
-		t.ready = goOnAfter(t.s, s.page(t))
+	s, g := t.context.Surrounded(), t.context.guest.Load()
+	if s != nil || g != nil {
+		var sent []*pending
+		if s != nil {
+			t.remote.watch()
+			sent = s.page(t)
+		}
+		t.ready = goOnAfter(t.s, sent, g.resumes(t.id))
 		return
 	}
 	t.ready = t.s.send(runtime.CommandRunIfWaitingForDebugger, nil)

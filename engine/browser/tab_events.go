@@ -14,6 +14,7 @@ var tabEvents map[string]func(*Tab, jsonv2.Value)
 func init() { // what handles an event may lead to others
 	tabEvents = map[string]func(*Tab, jsonv2.Value){
 		"Page.javascriptDialogOpening":    on((*Tab).answer),
+		"Page.javascriptDialogClosed":     func(t *Tab, _ jsonv2.Value) { t.dialogClosed() },
 		"Page.frameStartedNavigating":     on(func(t *Tab, e *page.EventFrameStartedNavigating) { t.moves(e.FrameID, func(m *moves) { m.begins(e) }) }),
 		"Page.frameStartedLoading":        on(func(t *Tab, e *page.EventFrameStartedLoading) { t.moves(e.FrameID, (*moves).loads) }),
 		"Page.frameStoppedLoading":        on(func(t *Tab, e *page.EventFrameStoppedLoading) { t.moves(e.FrameID, (*moves).stops) }),

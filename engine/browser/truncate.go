@@ -23,6 +23,8 @@ type truncator struct {
 	long []byte // the one text that may be long, as it is without escapes
 	cut  bool   // that text was too long, or the message was
 
+	whole []byte // the message as it comes; nil: nobody wants it, or it is too large
+
 	bytes int // of fields that are bytes, so far, in base64
 
 	key   string // of the text that comes
@@ -47,8 +49,21 @@ func (s *truncator) more() (bool, error) {
 			return false, err
 		}
 		s.b = b
+		s.copy(b)
 	}
 	return len(s.b) > 0, nil
+}
+
+// copy adds to the message as it comes.
+func (s *truncator) copy(b []byte) {
+	if s.whole == nil {
+		return
+	}
+	if len(s.whole)+len(b) > maxWhole {
+		s.whole = nil
+		return
+	}
+	s.whole = append(s.whole, b...)
 }
 
 // run gives the message.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
@@ -20,6 +21,8 @@ const (
 	maxText   = 64 << 10 // a text
 	maxEvent  = 1 << 20  // an event with its cut texts
 	maxAnswer = 16 << 20 // an answer with its cut texts
+
+	maxWhole = 64 << 20 // for a guest, uncut
 
 	maxPicture = maxEvent / 2 // a picture that comes by itself, in base64
 	maxBytes   = maxEvent / 4 // all other bytes of an event, in base64
@@ -47,6 +50,8 @@ type message struct {
 	cdproto.Message
 	long []byte // the text that was asked for, where it is long: the message has its beginning
 	cut  bool   // that text was too long, or the message had too much else
+
+	whole []byte // the message as it came, where a guest may want it and it is not too large
 }
 
 // wire carries messages over the browser's pipe: JSON, each with a zero byte
@@ -57,6 +62,8 @@ type wire struct {
 	in   *bufio.Reader
 	once sync.Once
 	out  []byte // what was written and not sent yet
+
+	whole atomic.Bool // messages are wanted as they come, too: there is a guest
 }
 
 func newWire(from io.ReadCloser, to io.WriteCloser) *wire {
@@ -117,12 +124,18 @@ func (w *wire) read() (*message, error) {
 		switch {
 		case err == nil:
 			b = b[:len(b)-1]
+			if w.whole.Load() {
+				m.whole = bytes.Clone(b)
+			}
 		case errors.Is(err, bufio.ErrBufferFull):
 			s := truncator{in: w.in, b: b}
+			if w.whole.Load() {
+				s.whole = append(make([]byte, 0, 4*len(b)), b...)
+			}
 			if b, err = s.run(); err != nil {
 				return nil, err
 			}
-			m.long, m.cut = s.long, s.cut
+			m.long, m.cut, m.whole = s.long, s.cut, s.whole
 		case errors.Is(err, io.EOF) && len(b) > 0:
 			return nil, io.ErrUnexpectedEOF
 		default:

@@ -34,7 +34,7 @@ func (c *Context) joins(e *target.EventAttachedToTarget, page func() string) boo
 	if rules != nil {
 		sent = append(sent, rules.holdWorker(s)...)
 	}
-	goOnAfter(s, sent)
+	goOnAfter(s, sent, nil)
 	c.mu.Lock()
 	if len(c.workers) >= manyWorkers {
 		c.workers = slices.DeleteFunc(c.workers, func(s *session) bool { return !s.open() })
@@ -68,13 +68,16 @@ func (c *Context) attends() {
 }
 
 // goOnAfter lets what the browser holds go on when the process has taken in what was sent
-// to it. The browser itself lets it go on, on another way than that to the process, so the
-// order of the commands is not enough.
-func goOnAfter(s *session, sent []*pending) (goesOn *pending) {
+// to it, and until is closed unless that is nil. The browser itself lets it go on, on another way
+// than that to the process, so the order of the commands is not enough.
+func goOnAfter(s *session, sent []*pending, until <-chan struct{}) (goesOn *pending) {
 	goesOn = &pending{conn: s.conn, on: s.id, name: runtime.CommandRunIfWaitingForDebugger, reply: make(chan *message, 1)}
 	go func() {
 		for _, p := range sent {
 			_ = p.wait(context.Background(), nil) // it ends with the session
+		}
+		if until != nil {
+			<-until
 		}
 		if m, ok := <-s.send(runtime.CommandRunIfWaitingForDebugger, nil).reply; ok {
 			goesOn.reply <- m
