@@ -43,7 +43,7 @@ var house = []floor{
 		"it measures everything and is imported by nothing"},
 	{"http/telemetry", []string{"http", "http/live", "actors/api", "actors/outcome", "engine", "engine/scarce"},
 		"it hears of what the edge, the actors and the engine do: none of them may know that it listens"},
-	{"http", []string{"http/access", "http/address", "http/admin", "http/answer", "http/documents", "http/flows", "http/gate", "http/live", "http/mcp", "actors", "actors/api", "actors/calendar", "actors/outcome", "actors/view", "engine", "persistence", ".", "engine/host", "engine/lang", "engine/scarce"},
+	{"http", []string{"http/access", "http/address", "http/admin", "http/answer", "http/documents", "http/flows", "http/gate", "http/live", "http/mcp", "http/socket", "actors", "actors/api", "actors/calendar", "actors/outcome", "actors/view", "engine", "persistence", ".", "engine/host", "engine/lang", "engine/scarce"},
 		"the edge towards clients turns requests into messages: it must not know browsers, nor other nodes"},
 	{"http/access", []string{"http/answer", "actors/api", "engine", "persistence"},
 		"it knows who sends a request: what is asked for is not its business"},
@@ -61,6 +61,8 @@ var house = []floor{
 		"it has the shapes that every part of the edge sends: it must not know who sends them"},
 	{"http/live", []string{"http/access", "http/admin", "http/answer", "http/gate", "actors/api", "actors/view", "engine", "persistence", "persistence/owned", "engine/lang"},
 		"it shows what goes on to those who may look: it must not know the server that it is part of"},
+	{"http/socket", []string{"http/access", "http/answer", "actors/api", "engine", "engine/attach", "engine/lang", "persistence"},
+		"it carries what clients say to sessions: which of it passes is not its business"},
 	{"http/documents", nil,
 		"it makes pages of texts: which texts, and who reads them, is not its business"},
 	{"cluster", []string{"cluster/link", "cluster/member", "actors", "actors/api", "actors/view", "engine"},
@@ -123,8 +125,10 @@ var house = []floor{
 		"it decides and does nothing: who carries it out, and when, is not its business"},
 	{"actors/api", []string{"engine", "persistence", "engine/scarce"},
 		"it is what can be asked of the actors: it must not know how they do it"},
-	{"engine", []string{"engine/browser", "engine/egress", "engine/host", "engine/lately", "engine/mask", "engine/lang"},
+	{"engine", []string{"engine/attach", "engine/browser", "engine/egress", "engine/host", "engine/lately", "engine/mask", "engine/lang"},
 		"what a task does must not depend on who plays it or where things are kept"},
+	{"engine/attach", nil,
+		"it decides what clients may say to a browser: who they are, and how browsers are driven, is not its business"},
 	{"engine/host", nil,
 		"it spells hosts: whose they are, and what follows from it, is not its business"},
 	{"engine/lang", []string{"engine/host"},
@@ -164,7 +168,7 @@ var drivers = map[string][]string{
 	"github.com/minio/minio-go": {"persistence"},
 	"github.com/orcaman/":       {"actors"},
 	"github.com/robfig/":        {"actors/calendar"},
-	"github.com/valyala/":       {"http", "http/access", "http/admin", "http/answer", "http/live"},
+	"github.com/valyala/":       {"http", "http/access", "http/admin", "http/answer", "http/live", "http/socket"},
 	"github.com/yuin/":          {"http/documents", "engine"}, // engine's tests read Markdown with it
 
 	"github.com/modelcontextprotocol/": {"http/mcp"},
@@ -172,7 +176,8 @@ var drivers = map[string][]string{
 
 // alone lists who may break the rule on drivers, and why.
 var alone = map[string]string{
-	"bench": "it compares us with a client of the raw protocol",
+	"bench":              "it compares us with a client of the raw protocol",
+	"cmd/troupe/outside": "it attaches clients to sessions, one of them chromedp",
 }
 
 // source is one Go file.
