@@ -69,7 +69,7 @@ func (p *play) play(base context.Context) fsm.Ending {
 			return p.notStarted(base, err)
 		}
 	}
-	if no := p.shared(); no != nil {
+	if no := p.needsOwnBrowser(); no != nil {
 		p.run.refuse(no)
 		return fsm.NotStarted
 	}
@@ -132,8 +132,8 @@ func (p *play) play(base context.Context) fsm.Ending {
 	return how
 }
 
-// shared refuses what needs a browser that no other worker uses.
-func (p *play) shared() *api.Refusal {
+// needsOwnBrowser refuses what needs a browser that no other worker uses.
+func (p *play) needsOwnBrowser() *api.Refusal {
 	x := p.run.claim.Execute
 	s := x.Task.Session
 	if x.Attach == 0 && (s == nil || !s.Attach) {
