@@ -3,6 +3,7 @@ package outside_test
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -59,7 +60,12 @@ func TestSocketsOfSessions(t *testing.T) {
 	once := k.ticket(t, `{}`)
 	query := once[strings.Index(once, "?"):]
 	for _, path := range []string{"/json/version", "/json/version/", "/json", "/json/", "/json/list", "/json/list/"} {
-		status, text := get(t, k.base, "", at+path+query)
+		status, text := 0, ""
+		if r, err := http.Get(k.base + at + path + query); err == nil {
+			b, _ := io.ReadAll(r.Body)
+			r.Body.Close()
+			status, text = r.StatusCode, string(b)
+		}
 		var named struct{ WebSocketDebuggerURL string }
 		if !strings.Contains(path, "version") {
 			text = strings.Trim(strings.TrimSpace(text), "[]")

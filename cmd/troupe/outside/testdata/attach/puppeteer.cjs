@@ -16,7 +16,8 @@ async function main() {
   seen.home = await page.$eval('h1', e => e.textContent)
 
   await page.goto(site + '/framed?other=' + encodeURIComponent(other), { waitUntil: 'networkidle0' })
-  const inner = page.frames().find(f => f.url().endsWith('/inner'))
+  const inner = await page.waitForFrame(f => f.url().endsWith('/inner'))
+  await inner.waitForSelector('h1')
   seen.frame = await inner.$eval('h1', e => e.textContent)
 
   await page.goto(site + '/home')
