@@ -128,6 +128,8 @@ func (d *decoder) readTask(n *lang.Node) *Task {
 		lang.Field("profile", func(f *lang.Node) { profile, t.Profile = f, d.readProfile(f) }),
 		lang.Field("queue", func(f *lang.Node) { queue, t.Queue = f, d.readQueue(f) }),
 		lang.Field("notify", func(f *lang.Node) { notify, t.Notify = f, ReadNotify(&d.Decoder, f, NotifyTask) }),
+		lang.Field("label", func(f *lang.Node) { t.Label = d.readTaskLabel(f) }),
+		lang.Field("metadata", func(f *lang.Node) { t.Metadata = d.readMetadata(f) }),
 	)
 	if !ok {
 		return t

@@ -192,6 +192,8 @@ func taskSchema(base string) object {
 			{"profile", optional(profileSchema, "The profile whose cookies and storage are put in before the task and saved after it. A session that the task opens keeps it, and saves it.")},
 			{"queue", queueSchema()},
 			{"notify", optional(NotifySchema(NotifyTask), "Receivers that are told of the task's end. For tasks with async or queue.")},
+			{"label", optional(taskLabelSchema, "A name for people, in lists of tasks and runs.")},
+			{"metadata", optional(metadataSchema, "Values of the client, by which runs are found.")},
 		}},
 	}
 }

@@ -31,6 +31,8 @@ type Task struct {
 	Queue        *Queue   // nil: it is not queued
 	Notify       []Notify // told of its end
 	Profile      *Profile // nil: none
+	Label        string   // for people, in lists; empty: none
+	Metadata     Metadata // of the client; nil: none
 	Files        []Upload
 
 	source           []byte
