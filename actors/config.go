@@ -14,6 +14,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/records"
+	"troupe/actors/runs"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/persistence/clock"
@@ -68,6 +69,9 @@ type Config struct {
 	// Isolation is what the engine leaves of a task for the next one; empty:
 	// engine.IsolateTask. Tasks that want less are refused.
 	Isolation engine.Isolation
+
+	// History says how much of the history of runs is kept; nil: nothing.
+	History *runs.Bounds
 
 	// Clock is the wall clock; nil: the machine's. It may be shared with whoever else waits
 	// for stored times.
@@ -228,5 +232,5 @@ func def[T comparable](v *T, d T) {
 }
 
 func (c Config) records() records.Config {
-	return records.Config{Store: c.Store, Files: c.Files, Seal: c.Seal, Node: c.Node, Log: c.Log, Uploads: c.QueuedUploads}
+	return records.Config{Store: c.Store, Files: c.Files, Seal: c.Seal, Node: c.Node, Log: c.Log, Uploads: c.QueuedUploads, History: c.History, Secrets: c.Secrets}
 }

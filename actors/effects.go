@@ -9,6 +9,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/fsm"
 	"troupe/actors/records"
+	"troupe/actors/runs"
 	"troupe/engine"
 )
 
@@ -93,7 +94,21 @@ func (w *worker) answer(ctx actor.Context, eff fsm.SendAnswer) {
 		}
 		answer = x.Refused(w.claim.Timeout, no)
 	}
+	w.remember(x, answer)
 	ctx.Send(w.claim.Client, answer)
+}
+
+// remember keeps the run of a synchronous task. That of any other is kept with its end.
+func (w *worker) remember(x *api.Execute, answer *api.Executed) {
+	if h := w.node.records.Runs; h.Keeps() && answer.Outcome != nil && x.Task.Counts() && !x.Task.Async && !x.FromQueue {
+		r := runs.Of(x, w.node.cfg.Node)
+		if w.run != nil {
+			r.Began = w.run.since()
+		}
+		r.On(answer)
+		r.Ends(answer.Outcome, time.Now())
+		h.Add(r)
+	}
 }
 
 func (w *worker) sessionTimeout() time.Duration {

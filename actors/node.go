@@ -18,6 +18,7 @@ import (
 	"troupe/actors/lease"
 	"troupe/actors/notice"
 	"troupe/actors/records"
+	"troupe/actors/runs"
 	"troupe/actors/view"
 	"troupe/engine"
 	"troupe/engine/lately"
@@ -221,6 +222,9 @@ func (n *Node) counted(m *api.Execute) {
 	}
 }
 
+// Runs is the history of runs; nil: none is kept.
+func (n *Node) Runs() *runs.History { return n.parts.records.Runs }
+
 // Status returns the node in numbers without asking any actor.
 func (n *Node) Status() api.Status {
 	s := *n.parts.status.Load()
@@ -287,7 +291,7 @@ func (n *Node) flush(ctx context.Context, account string) error {
 			return err
 		}
 	}
-	return nil
+	return n.parts.records.Runs.Flush(ctx)
 }
 
 func askNode[T any](ctx context.Context, n *Node, to *actor.PID, m any) (*T, error) {
@@ -337,6 +341,9 @@ func (n *Node) end(ctx context.Context) {
 	}
 	if n.parts.usage != nil {
 		_ = n.parts.usage.Flush(ctx)
+	}
+	if err := n.parts.records.Runs.Flush(ctx); err != nil { // those of tasks that the stop has ended
+		n.parts.log.Error().Err(err).Msg("runs not kept")
 	}
 	n.parts.leases.Close() // and with it the order of the queue
 	n.parts.records.Close()

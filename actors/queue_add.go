@@ -114,6 +114,9 @@ func (u *queue) onEnqueue(ctx actor.Context, m *enqueue) {
 		ID: x.TaskID, Account: x.Account.ID, Plan: x.Account.Plan, Number: u.book.Adding(p, x.TaskID, counted),
 		Asked: x.Asked, Trace: x.Trace, Expires: opts.ExpiresAfter.After(x.Asked), Keep: keep, Batch: x.Batch, Schedule: x.Schedule,
 	}
+	if x.By != (api.Sender{}) {
+		q.By = &x.By
+	}
 	place, estimate := u.book.Position(p, q.Number, time.Now())
 	added := &entryAdded{add: m, client: client, place: p, counted: counted,
 		started: &api.Started{TaskID: x.TaskID, Timeout: timeout, Queued: &api.QueuePlace{Position: place, Estimate: estimate}}}

@@ -9,6 +9,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/records"
+	"troupe/actors/runs"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -162,6 +163,10 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	rec, key, started, wrote, from := t.rec, t.x.Idempotency, t.started(), &taskWritten{}, t.from
+	var begun *runs.Run // where a later process ends the task, its run has the request all the same
+	if from == nil && t.node.records.Runs.Keeps() && t.x.Task.Counts() {
+		begun = runs.Of(t.x, t.node.cfg.Node)
+	}
 	if from != nil && !from.sent() {
 		t.node.grouped.add(groupedWrite{
 			prepare: func(context.Context) *records.Writes {
@@ -188,7 +193,7 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 			wrote.revision, err = t.node.claimTurn(c, rec, from)
 			return err
 		}
-		if key.Key == "" {
+		if key.Key == "" && begun == nil {
 			var err error
 			wrote.revision, err = t.node.records.PutTask(c, rec, nil)
 			return err
@@ -197,6 +202,9 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 			wrote.revision, err = t.node.records.PutTask(c, rec, nil)
 			return err
 		}}
+		if begun != nil {
+			both = append(both, func() error { return t.node.records.Runs.Put(c, begun) })
+		}
 		if key.Key != "" { // repeating the request must not start the task again
 			k := records.Key{Digest: key.Digest, TaskID: rec.ID, Made: rec.Started, Started: started}
 			begin := func() error { return t.node.records.BeginKey(c, rec.Account, key.Key, k) }

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 	"troupe/engine/egress"
 )
 
@@ -217,6 +218,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	r.saveProfile(ctx, o)
 	r.warnUnread()
 	o.Warnings, o.Truncated = r.reports.warnings, r.reports.truncated()
+	o.First, o.Done = lang.Short(r.navigation.first, 2<<10), r.done
 	if t.Config.Trace {
 		o.Traffic = traffic()
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"troupe/engine/browser"
@@ -12,12 +13,18 @@ import (
 )
 
 // navigation takes the tabs of a run to other pages.
-type navigation struct{ run *Run }
+type navigation struct {
+	run   *Run
+	first string // the address that was opened first
+}
 
 // open navigates a tab and waits for load. A download leaves the tab where it was, and has
 // no answer of its own.
 func (nv *navigation) open(ctx context.Context, s *Step, t *browser.Tab, address string) (Result, error) {
 	r := nv.run
+	if nv.first == "" {
+		nv.first = address
+	}
 	sctx, cancel := r.page.strict(ctx)
 	defer cancel()
 	r.page.input, r.page.script = sentNothing, false
@@ -236,6 +243,9 @@ func (nv *navigation) settledTab(ctx context.Context, s *Step) (*browser.Tab, er
 	return r.page.tab(ctx)
 }
 
+// maxShownURL bounds the address of a page in an answer, in bytes.
+const maxShownURL = 8 << 10
+
 // lastPageTime is how long a page may take to say what it is when a task is over.
 const lastPageTime = 250 * time.Millisecond
 
@@ -250,10 +260,10 @@ func (nv *navigation) lastPage(ctx context.Context) *Shown {
 	defer cancel()
 	page := new(Shown)
 	reply, err := t.Script.Call(ctx, "here", struct{}{})
-	if err == nil && reply.Code == "" && json.Unmarshal(reply.Value, page) == nil {
-		return page
+	if err != nil || reply.Code != "" || json.Unmarshal(reply.Value, page) != nil || strings.HasPrefix(page.URL, "chrome-error:") {
+		return &Shown{URL: lang.Short(t.Navigation.Shows(), maxShownURL)}
 	}
-	return &Shown{URL: lang.Short(t.Navigation.Shows(), 8192)}
+	return page
 }
 
 func (nv *navigation) address(v lang.Text) (string, error) {

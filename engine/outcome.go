@@ -64,6 +64,8 @@ type Outcome struct {
 	HARFile   string          `json:"harFile,omitempty" mask:"own"` // where it can be fetched
 	Page      *Shown          `json:"page,omitempty"`               // that the task leaves behind; nil: there is none, or an earlier release has played the task
 	Restored  bool            `json:"restored,omitempty"`
+	First     string          `json:"first,omitempty"` // the address that it opened first, cut
+	Done      int             `json:"done,omitempty"`  // steps that ended, also those that failed
 }
 
 // Failure is a failed action.

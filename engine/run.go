@@ -55,6 +55,7 @@ type Run struct {
 	lasting  map[string]DurableSelector // for the references of the step that runs
 	copied   map[int]string             // files of the request that the browser has
 	crashed  bool
+	done     int // steps that ended
 	mask     *mask.Masker
 	patience time.Duration // added to grace, and to the time of a profile
 	began    time.Time
@@ -280,6 +281,7 @@ func (r *Run) fails(ctx context.Context, s *Step, p *Problem, stop error) {
 func (r *Run) traced() bool { return r.env.OnStep != nil || r.task.Config.Trace }
 
 func (r *Run) report(s StepReport) {
+	r.done++
 	if r.task.Config.Trace {
 		r.reports.step(s)
 	}

@@ -95,9 +95,29 @@ type Execute struct {
 	OnDisk bool `json:"-"`
 	// Schedule is the run that the task is; nil: it is none.
 	Schedule *ScheduleRef `json:"Schedule,omitempty"`
+	// By says who has sent the request.
+	By Sender `json:"By,omitzero"`
 	// Place is what a task brings back that was refused elsewhere.
 	Place Place `json:"Place"`
 }
+
+// Sender says who has sent a request for a task, for the history of runs.
+type Sender struct {
+	Token  string `json:"Token,omitempty"`  // its identifier; empty: none, or unknown
+	Origin Origin `json:"Origin,omitempty"` // empty: [OriginRequest]
+	Again  string `json:"Again,omitempty"`  // the task that it repeats
+}
+
+// Origin is where a task comes from.
+type Origin string
+
+// The origins.
+const (
+	OriginRequest  Origin = "request"
+	OriginMCP      Origin = "mcp" // a tool of a model
+	OriginBatch    Origin = "batch"
+	OriginSchedule Origin = "schedule"
+)
 
 // Target is the worker that the task is for; empty: any, or its session's.
 func (x *Execute) Target() string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"troupe/actors/runs"
 	"troupe/persistence"
 )
 
@@ -30,7 +31,7 @@ func (r *Store) EraseAccount(ctx context.Context, account string) error {
 			}
 		}),
 	}
-	errs = append(errs, r.Queue().erase(ctx, account), r.Batches().eraseAll(ctx, account), r.Schedules().eraseAll(ctx, account), r.Notices().eraseAll(ctx, account))
+	errs = append(errs, r.Queue().erase(ctx, account), r.Batches().eraseAll(ctx, account), r.Schedules().eraseAll(ctx, account), r.Notices().eraseAll(ctx, account), runs.Erase(ctx, r.Store, r.Sealed, account))
 	list, err := r.Store.List(ctx, keyPrefixOf(account))
 	for _, k := range list {
 		keep(func() error { return r.Plain.Delete(ctx, k.Key, true) })

@@ -84,6 +84,7 @@ func (w *changes) apply(ctx context.Context, s persistence.Store) error {
 // Writes are changes that are written together with those of others.
 type Writes struct {
 	changes
+	run  string // the account of the run among them; empty: there is none
 	what string // for errors
 }
 
@@ -108,6 +109,8 @@ func (r *Store) WriteEach(ctx context.Context, all []*Writes, then func(i int, e
 		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", w.what, err)
+		} else if w.run != "" {
+			r.Runs.Wrote(w.run)
 		}
 		then(i, err)
 	})

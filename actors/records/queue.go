@@ -36,6 +36,7 @@ type Queued struct {
 
 	Schedule *api.ScheduleRef `json:"schedule,omitempty"` // that it is a run of; nil: none
 	Pause    *QueuedPause     `json:"pause,omitempty"`    // before its next attempt; nil: there was none
+	By       *api.Sender      `json:"by,omitempty"`       // that has sent it; nil: unknown
 
 	small bool // it was read, and its record has all of it: see [persistence.ValueStore.GetSmall]
 }

@@ -114,6 +114,7 @@ func (u Queue) End(ctx context.Context, e *Ending) (found *api.Polled, err error
 		return found, err
 	}
 	t, out := e.task(&now)
+	u.r.keepRun(ctx, t, e.Queued, out)
 	b, err := json.Marshal(out)
 	if err == nil {
 		err = u.r.Plain.Put(ctx, persistence.Item{Key: OutcomePrefix + t.ID, Account: t.Account, Value: b, Expires: t.Expires()})

@@ -12,6 +12,8 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/runs"
+	"troupe/engine"
 	"troupe/persistence"
 )
 
@@ -30,6 +32,9 @@ type Store struct {
 	// OnNotices is called when notices and the ends that they report are on the disk;
 	// nil: nobody delivers them.
 	OnNotices func([]Notice)
+
+	// Runs is the history; nil: none is kept.
+	Runs *runs.History
 
 	seal      *persistence.Seal
 	changing  sync.Mutex // one change of endpoints at a time
@@ -73,6 +78,9 @@ type Config struct {
 	Log   zerolog.Logger
 	// Uploads is the folder for files of tasks that wait in the queue of a single node.
 	Uploads string
+	// History says how much of the history of runs is kept; nil: nothing.
+	History *runs.Bounds
+	Secrets engine.SecretsOf // of an account, which no run has
 }
 
 // Open makes a [Store].
@@ -96,6 +104,9 @@ func Open(cfg Config) (*Store, error) {
 	}
 	r.Files, r.Plain = files, persistence.NewValueStore(r.Store, files)
 	r.Sealed, r.seal = r.Plain.Sealed(seal), seal
+	if cfg.History != nil {
+		r.Runs = runs.New(runs.Config{Store: r.Store, Values: r.Sealed, Secrets: cfg.Secrets, Bounds: *cfg.History, Log: cfg.Log})
+	}
 	return r, nil
 }
 

@@ -143,6 +143,7 @@ func (r *Store) EndTask(ctx context.Context, t Task, over *uint64, out *engine.O
 
 // endTask calls stored when the end is, but of several nodes its notices are not.
 func (r *Store) endTask(ctx context.Context, t Task, over *uint64, out *engine.Outcome, code engine.Code, stored func()) error {
+	r.keepRun(ctx, t, nil, out)
 	if err := putJSON(ctx, r.Plain, OutcomePrefix+t.ID, t.Account, t.Expires(), out); err != nil {
 		return err
 	}

@@ -53,6 +53,7 @@ func (r *Store) failTask(ctx context.Context, id, account string, out *engine.Ou
 			err = putJSON(ctx, r.Plain, OutcomePrefix+id, t.Account, t.Expires(), out)
 		}
 		if err == nil {
+			r.keepRun(ctx, t, nil, out)
 			err = r.tell(ctx, t, nil, out, outcome.Code(out), false)
 		}
 		if err != nil {
@@ -128,7 +129,10 @@ func (r *Store) FinishTask(ctx context.Context, t Task, stored uint64, out *engi
 	err = r.endTask(ctx, t, &stored, out, code, ended)
 	if errors.Is(err, persistence.ErrConflict) {
 		if now, _, err = r.taskAt(ctx, t.ID); err == nil && now.Status != api.TaskPending {
-			return r.ended(ctx, now)
+			if found, err = r.ended(ctx, now); err == nil && found.Executed.Outcome != nil {
+				r.keepRun(ctx, now, nil, found.Executed.Outcome) // over that of the end that was not written
+			}
+			return found, err
 		}
 	}
 	return nil, err

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -25,11 +26,12 @@ func (nav *Navigation) commits(e *page.EventFrameNavigated) {
 // begins with.
 func (nav *Navigation) Somewhere() bool { at := nav.Shows(); return at != "" && at != blank }
 
-// Shows is the address of the current document, as it was when that began.
+// Shows is the address of the current document, as it was when that began; of an error page of
+// the browser, the one that could not be reached.
 func (nav *Navigation) Shows() string {
 	nav.mu.Lock()
 	defer nav.mu.Unlock()
-	return nav.address
+	return cmp.Or(nav.failed, nav.address)
 }
 
 // completes: the document's load event was.

@@ -1,0 +1,6 @@
+// Package runs is the history of an account's tasks: one record for each that has ended. It
+// says what a record has, writes records in groups beside the tasks, keeps them within bounds,
+// and lists, searches and counts them. See docs/decisions/0038-a-history-of-runs.md.
+//
+//	run/<account>/<time>/<id>   a run, sealed: its time and its identifier are those of its task
+package runs

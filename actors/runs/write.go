@@ -1,0 +1,195 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"troupe/actors/api"
+	"troupe/persistence"
+)
+
+const (
+	// groupAfter is how long the end of a synchronous task waits for others: a kill of the
+	// process loses no more than those.
+	groupAfter = 200 * time.Millisecond
+	groupLen   = 256
+	// maxWaiting and maxWaitingBytes bound what waits for a store that is slower than the tasks.
+	maxWaiting      = 8192
+	maxWaitingBytes = 16 << 20
+	// pruneAfter is after how many runs of an account too old ones are looked for.
+	pruneAfter = 256
+	pruneStep  = 2000
+	// atOnce bounds the writes that are under way in a store that takes one at a time.
+	atOnce = 32
+)
+
+// Add keeps a run soon, after its client was answered. It never waits.
+func (h *History) Add(r *Run) {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.waiting) >= maxWaiting {
+		h.lost++
+		return
+	}
+	if h.bytes+len(r.Request) > maxWaitingBytes {
+		r.Request = nil
+	}
+	h.waiting, h.bytes = append(h.waiting, r), h.bytes+len(r.Request)
+	if len(h.waiting) == groupLen {
+		go h.write()
+		return
+	}
+	h.soon()
+}
+
+// soon writes what waits a little later. The mutex is held.
+func (h *History) soon() {
+	if !h.timed {
+		h.timed = true
+		time.AfterFunc(groupAfter, h.write)
+	}
+}
+
+func (h *History) write() {
+	ctx, cancel := context.WithTimeout(context.Background(), api.WriteTimeout)
+	defer cancel()
+	if err := h.Flush(ctx); err != nil {
+		h.cfg.Log.Error().Err(err).Msg("runs not kept yet")
+		h.mu.Lock()
+		h.soon()
+		h.mu.Unlock()
+	}
+}
+
+// Flush writes what waits, and returns when it is written.
+func (h *History) Flush(ctx context.Context) error {
+	if h == nil {
+		return nil
+	}
+	h.writing.Lock()
+	defer h.writing.Unlock()
+	for {
+		h.mu.Lock()
+		group := h.waiting
+		h.timed, h.waiting, h.bytes = false, nil, 0
+		lost := h.lost
+		h.lost = 0
+		h.mu.Unlock()
+		if lost > 0 {
+			h.cfg.Log.Error().Int("runs", lost).Msg("runs not kept: more tasks ended than the store could take")
+		}
+		if len(group) == 0 {
+			h.prune(ctx)
+			return nil
+		}
+		if err := h.writeGroup(ctx, group); err != nil {
+			return err
+		}
+	}
+}
+
+// writeGroup writes runs. Those that could not be written wait again.
+func (h *History) writeGroup(ctx context.Context, group []*Run) error {
+	errs := make([]error, len(group))
+	if persistence.Groups(h.cfg.Store) {
+		h.writeTogether(ctx, group, errs)
+	} else {
+		turns := make(chan struct{}, atOnce)
+		var wg sync.WaitGroup
+		for i, r := range group {
+			turns <- struct{}{}
+			wg.Go(func() {
+				it, err := h.item(ctx, r)
+				if err == nil {
+					err = h.cfg.Values.Put(ctx, it)
+				}
+				errs[i] = err
+				<-turns
+			})
+		}
+		wg.Wait()
+	}
+	var failed error
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, r := range group {
+		if errs[i] == nil {
+			h.written[r.Account]++
+			continue
+		}
+		failed = errs[i]
+		if len(h.waiting) < maxWaiting {
+			h.waiting, h.bytes = append(h.waiting, r), h.bytes+len(r.Request)
+		} else {
+			h.lost++
+		}
+	}
+	if failed != nil {
+		return fmt.Errorf("write runs: %w", failed)
+	}
+	return nil
+}
+
+func (h *History) writeTogether(ctx context.Context, group []*Run, errs []error) {
+	var lists [][]persistence.Change
+	var of []int
+	var values []*persistence.ValueChange
+	for i, r := range group {
+		it, err := h.item(ctx, r)
+		var v *persistence.ValueChange
+		if err == nil {
+			it.Known = persistence.Absent
+			v, err = h.cfg.Values.Change(ctx, it)
+		}
+		if errs[i] = err; err == nil {
+			lists, of, values = append(lists, []persistence.Change{v.Change}), append(of, i), append(values, v)
+		}
+	}
+	persistence.ApplyEach(ctx, h.cfg.Store, lists, func(i int, err error) { errs[of[i]] = values[i].Done(ctx, err) })
+}
+
+// prune removes the oldest runs of accounts that have too many.
+func (h *History) prune(ctx context.Context) {
+	h.mu.Lock()
+	var due []string
+	for account, n := range h.written {
+		if n >= pruneAfter {
+			due = append(due, account)
+			delete(h.written, account)
+		}
+	}
+	h.mu.Unlock()
+	for _, account := range due {
+		if err := h.pruneOf(ctx, account); err != nil {
+			h.cfg.Log.Error().Err(err).Str("account", account).Msg("old runs not removed")
+		}
+	}
+}
+
+func (h *History) pruneOf(ctx context.Context, account string) error {
+	count, bytes, after := 0, int64(0), ""
+	for {
+		keys, err := h.cfg.Store.Keys(ctx, Prefix+account+"/", after, pruneStep)
+		if err != nil {
+			return fmt.Errorf("list the runs of an account: %w", err)
+		}
+		for i, k := range keys {
+			count, bytes = count+1, bytes+int64(k.Size)
+			if count > h.cfg.Bounds.Count || bytes > h.cfg.Bounds.Bytes {
+				if err := drop(ctx, h.cfg.Values, account, keys[i:]); err != nil {
+					return err
+				}
+				break
+			}
+		}
+		if len(keys) < pruneStep {
+			return nil
+		}
+		after = keys[len(keys)-1].Key
+	}
+}
