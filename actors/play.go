@@ -30,7 +30,7 @@ func (w *worker) begin(ctx actor.Context) {
 	if x := w.claim.Execute; x.Task.Counts() {
 		w.node.feed.TaskStarted(&view.TaskProgress{
 			ID: x.TaskID, Account: x.Account.ID, Worker: w.spec.ID, WorkerName: w.spec.Name, Session: w.survives.cond.Session,
-			Async: x.Task.Async, Actions: x.Task.Actions(), Began: r.began, Schedule: x.Schedule,
+			Async: x.Task.Async, Actions: x.Task.Actions(), Began: r.began, Schedule: x.Schedule, Label: x.Task.Label, Metadata: x.Task.Metadata,
 		})
 		w.browser.used()
 	}

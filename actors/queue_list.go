@@ -28,7 +28,9 @@ func (n *Node) listQueue(ctx context.Context, m *api.ListQueue) (*api.QueueListe
 			return nil, fmt.Errorf("list the queue: %w", err)
 		}
 		for i, q := range all {
+			label, metadata := q.Said()
 			r.Tasks = append(r.Tasks, api.QueuedTask{
+				Label: label, Metadata: metadata,
 				ID: q.ID, Status: api.TaskPending, Queued: q.Asked, Starts: places[i].At(), Priority: places[i].Priority, Attempts: q.Attempts,
 			})
 		}
@@ -86,7 +88,9 @@ func (n *Node) sendAgain(ctx context.Context, m *api.SendAgain) (*api.Started, e
 		opts.ExpiresAfter = engine.Moment{}
 	}
 	task.Queue = &opts
-	x, err := n.Start(ctx, &api.Execute{Account: m.Account, Task: task, Asked: time.Now(), Trace: d.Queued.Trace}, nil)
+	by := m.By
+	by.Again = m.TaskID
+	x, err := n.Start(ctx, &api.Execute{Account: m.Account, Task: task, Asked: time.Now(), Trace: d.Queued.Trace, By: by}, nil)
 	if err != nil || x.Refusal != nil {
 		return x, err
 	}

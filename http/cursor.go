@@ -28,6 +28,7 @@ var (
 		true:  cursorsLike(noticeID), // of those that wait
 		false: cursorsLike(`[0-9a-f]{11}/` + noticeID),
 	}
+	runCursors    = cursorsLike(`[0-9a-f]{8}/task_[0-9A-Za-z_-]{1,100}`)
 	batchCursors  = cursorsLike(`[0-9a-z]{10,14}-batch_[0-9a-z_]{1,60}`)
 	resultCursors = map[api.BatchOrder]cursorShape{
 		api.OrderEnded: cursorsLike(`[0-9a-f]{14}/[0-9]{10}`),

@@ -61,7 +61,7 @@ func (s *Server) sendAgain(ctx *fasthttp.RequestCtx, account persistence.Account
 	if s.Drains() {
 		return answer.Refuse(engine.CodeDraining)
 	}
-	x, no := ask(s, ctx, s.base, "send a task again", &api.SendAgain{TaskID: id, Account: access.ForActors(account), Sites: account.Sites})
+	x, no := ask(s, ctx, s.base, "send a task again", &api.SendAgain{TaskID: id, Account: access.ForActors(account), Sites: account.Sites, By: sender(ctx)})
 	if no != nil {
 		return no
 	}

@@ -82,11 +82,12 @@ func (s *Server) tokenRoute(method, path string, h func(*fasthttp.RequestCtx, pe
 
 func (s *Server) withAccount(h func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal) func(*fasthttp.RequestCtx, string) *answer.Refusal {
 	return func(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
-		account, _, no := s.control.Account(ctx)
+		account, token, no := s.control.Account(ctx)
 		if no != nil {
 			return no
 		}
 		ctx.SetUserValue(accountKey{}, account.ID)
+		ctx.SetUserValue(tokenKey{}, token)
 		return h(ctx, account, name)
 	}
 }
@@ -126,7 +127,7 @@ func ignoreName(h handler) func(*fasthttp.RequestCtx, string) *answer.Refusal {
 func (s *Server) routes() []route {
 	web := website{address: s.cfg.Address, faults: &s.faults}
 	itself := func(name string) string { return name }
-	return append(slices.Concat(s.batchRoutes(), s.noticeRoutes(), s.scheduleRoutes(), s.sessionRoutes()), []route{
+	return append(slices.Concat(s.batchRoutes(), s.noticeRoutes(), s.scheduleRoutes(), s.sessionRoutes(), s.runRoutes()), []route{
 		s.tokenRoute("POST", "/v1", withoutName(s.execute)).reading(keyHeader, traceHeader),
 		s.tokenRoute("POST", "/v1/", withoutName(s.execute)).reading(keyHeader, traceHeader),
 		s.tokenRoute("POST", "/v1/execute", withoutName(s.execute)).reading(keyHeader, traceHeader),

@@ -18,6 +18,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/api"
+	"troupe/actors/runs"
 	"troupe/engine"
 	"troupe/http/access"
 	"troupe/http/admin"
@@ -84,6 +85,8 @@ type Config struct {
 	// Sessions keeps what models have done in sessions, for all nodes; nil: it ends
 	// with this process.
 	Sessions persistence.Store
+	// Runs is the history of runs; nil: none is kept.
+	Runs *runs.History
 	// Version is the program's, for clients that want to know it.
 	Version string
 	// Admin, when set, runs the commands that come over HTTP with a

@@ -63,6 +63,11 @@ func (s *Server) answerTask(ctx *fasthttp.RequestCtx, account persistence.Accoun
 	if no != nil {
 		return no
 	}
+	if id, is := ctx.UserValue(againKey{}).(string); is {
+		if no := s.repeatRun(account, id, b); no != nil {
+			return no
+		}
+	}
 	m, no := s.executeMessage(ctx, account, a.Task, b)
 	if no != nil {
 		return no
@@ -128,7 +133,7 @@ func (s *Server) executeMessage(ctx *fasthttp.RequestCtx, account persistence.Ac
 	if key, fault = queueKey(task, key); fault != nil {
 		return nil, answer.RefuseInvalid(*fault)
 	}
-	m := &api.Execute{TaskID: id, Account: access.ForActors(account), Task: task.AsText()}
+	m := &api.Execute{TaskID: id, Account: access.ForActors(account), Task: task.AsText(), By: sender(ctx)}
 	if key != "" {
 		m.Idempotency.Key = key
 		if m.Idempotency.Digest, err = digest(b.payload, b.files); err != nil {

@@ -43,6 +43,9 @@ type QueuedTask struct {
 	Ended    time.Time   `json:"Ended"`  // zero where it waits or runs
 	Priority int         `json:"Priority"`
 	Attempts int         `json:"Attempts"`
+
+	Label    string          `json:"Label,omitempty"` // of one that waits
+	Metadata engine.Metadata `json:"Metadata,omitempty"`
 }
 
 func (*ListQueue) reply(*QueueListed) {}
@@ -53,6 +56,7 @@ type SendAgain struct {
 	Account Account `json:"Account"`
 	// Sites are those of the token that asks; none: any. The task has to be bound to them.
 	Sites []string `json:"Sites,omitempty"`
+	By    Sender   `json:"By,omitzero"`
 }
 
 func (*SendAgain) reply(*Started) {}

@@ -36,7 +36,7 @@ type Query struct {
 
 // How much one request looks at. A search that finds little ends after that, with a cursor.
 const (
-	budget = 50 * time.Millisecond
+	budget = 25 * time.Millisecond
 	step   = 256
 )
 

@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"slices"
+	"sort"
 	"time"
 
 	"troupe/persistence"
@@ -22,12 +23,16 @@ type walk struct {
 	until  int64 // no span begins later
 	span   int64 // seconds
 	skip   string
+	found  bool // from is where the oldest run is
 }
+
+// firstSpan is how many seconds the first span has.
+const firstSpan = 64
 
 func (h *History) walk(q Query) *walk {
 	w := &walk{h: h, prefix: Prefix + q.Account + "/", oldest: q.Oldest}
 	if w.oldest {
-		w.from, w.until, w.span = 0, time.Now().Unix()+1, 1<<32
+		w.from, w.until, w.span = 0, time.Now().Unix()+1, firstSpan
 		if !q.From.IsZero() {
 			w.from = q.From.Unix()
 		}
@@ -36,7 +41,7 @@ func (h *History) walk(q Query) *walk {
 		}
 		if q.After != "" {
 			w.skip = w.prefix + q.After
-			w.from = secondOf(q.After)
+			w.from, w.found = secondOf(q.After), true
 		}
 		return w
 	}
@@ -88,6 +93,9 @@ func keysOf(list []persistence.KeySize) []string {
 
 // nextSpan reads a span of time that has few keys.
 func (w *walk) nextSpan(ctx context.Context) ([]string, error) {
+	if err := w.findOldest(ctx); err != nil {
+		return nil, err
+	}
 	for w.from < w.until {
 		w.span = min(w.span, w.until-w.from)
 		end := w.from + w.span
@@ -123,6 +131,24 @@ func (w *walk) nextSpan(ctx context.Context) ([]string, error) {
 		}
 	}
 	return nil, nil
+}
+
+// findOldest moves the first span to where the first run is.
+func (w *walk) findOldest(ctx context.Context) (err error) {
+	if w.found {
+		return nil
+	}
+	w.found = true
+	i := sort.Search(int(max(w.until-w.from, 0)), func(i int) bool { // whether a run is as old as that
+		if err != nil {
+			return true
+		}
+		list, no := w.h.cfg.Store.Keys(ctx, w.prefix, w.prefix+timePart(time.Unix(w.from+int64(i)+1, 0))+"~", 1)
+		err = no
+		return len(list) > 0 && list[0].Key <= w.prefix+timePart(time.Unix(w.from, 0))+"~"
+	})
+	w.from += int64(i)
+	return err
 }
 
 func (w *walk) second(ctx context.Context, keys []string, last string) ([]string, error) {

@@ -46,6 +46,8 @@ type TaskProgress struct {
 	Timeout    time.Duration       `json:"Timeout"`
 
 	Schedule *api.ScheduleRef `json:"Schedule,omitempty"` // that it is a run of; nil: none
+	Label    string           `json:"Label,omitempty"`
+	Metadata engine.Metadata  `json:"Metadata,omitempty"`
 
 	weight int
 	at     *list.Element // among those that have ended

@@ -99,6 +99,7 @@ func (t *TaskProgress) as(account string) TaskProgress {
 	c.Steps, c.Pictures = slices.Clip(t.Steps), slices.Clip(t.Pictures) // what comes next is appended elsewhere
 	if account != t.Account {
 		c.Steps, c.Pictures, c.Left = nil, nil, 0
+		c.Label, c.Metadata = "", nil
 		if t.Outcome != nil {
 			end := *t.Outcome
 			end.Trace, end.Evidence, end.Failures = "", nil, slices.Clone(end.Failures)

@@ -43,6 +43,7 @@ type serveCommand struct {
 	Grace         time.Duration `default:"30s" help:"How long running tasks may go on after the service was told to stop."`
 	Resets        resets        `embed:"" prefix:"reset-"`
 	Renewal       renewal       `embed:"" prefix:"renew-"`
+	History       history       `embed:""`
 	Log           logFlags      `embed:"" prefix:"log-"`
 	Chromium      chromium      `embed:""`
 	Sharing       sharing       `embed:""`
@@ -60,7 +61,7 @@ type serveCommand struct {
 
 // check finds what is wrong with the flags before anything is started.
 func (c *serveCommand) check() error {
-	if err := errors.Join(c.Listening.check(), c.Sharing.check(), c.Renewal.check(), c.Observability.check(), c.Cluster.check(), c.S3.check(), c.Chromium.check(), c.Backups.check(c.S3), c.Restore.check(c)); err != nil {
+	if err := errors.Join(c.Listening.check(), c.Sharing.check(), c.Renewal.check(), c.History.check(), c.Observability.check(), c.Cluster.check(), c.S3.check(), c.Chromium.check(), c.Backups.check(c.S3), c.Restore.check(c)); err != nil {
 		return err
 	}
 	if err := c.Cluster.checkRole(c.Number); err != nil {
@@ -311,6 +312,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		Node: s.Cluster.Node, OnChange: s.changes(), QueuedUploads: queuedUploadsIn(s.data),
 		Workers: workers, Secrets: http.SecretsFor(s.secrets), Profiles: profiles, Log: s.log,
 		Account: s.accountNow, Notices: s.sending(base), Session: actors.SessionConfig{Lease: s.Cluster.lease()},
+		History: s.History.bounds(),
 		Browser: actors.BrowserConfig{RenewTasks: s.Renewal.Tasks, RenewAge: s.Renewal.Age, RenewMemory: s.Renewal.Memory << 20},
 	})
 	if err != nil {
@@ -323,6 +325,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		Unreachable: s.proxy.Literal, Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, Memory: http.MemoryLimits(s.room.requests), MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices, Unready: s.unready, Degraded: s.degraded,
 		Observe: s.observe, Refused: s.metrics.Refused, Admin: s.admin(), Tokens: s.tokenAccounts, Flows: s.flows, Profiles: profiles, OutboundProxies: &s.namedProxies, Secrets: http.SecretsFor(s.secrets), Sessions: s.store, Version: ownVersion(),
+		Runs: s.node.Runs(),
 	})
 	if err != nil {
 		return err

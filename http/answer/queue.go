@@ -36,6 +36,9 @@ type QueuedTask struct {
 	Ended    string      `json:"endedAt,omitempty"`
 	Priority *int        `json:"priority,omitempty"`
 	Attempts int         `json:"attempts"` // that it has had
+
+	Label    string          `json:"label,omitempty"` // of one that waits
+	Metadata engine.Metadata `json:"metadata,omitempty"`
 }
 
 // QueuedTasks are the tasks of a part of a list.
@@ -43,7 +46,7 @@ func QueuedTasks(all []api.QueuedTask, now time.Time) []QueuedTask {
 	list := make([]QueuedTask, 0, len(all))
 	text := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 	for _, t := range all {
-		q := QueuedTask{TaskID: t.ID, Status: string(t.Status), Code: t.Code, Attempts: t.Attempts}
+		q := QueuedTask{TaskID: t.ID, Status: string(t.Status), Code: t.Code, Attempts: t.Attempts, Label: t.Label, Metadata: t.Metadata}
 		if t.Ended.IsZero() {
 			q.Status, q.Queued, q.Priority = TaskQueued, text(t.Queued), &t.Priority
 			if t.Starts.After(now) {

@@ -46,6 +46,8 @@ type RecentTask struct {
 	Evidence   *engine.Evidence    `json:"evidence,omitempty"`
 	Account    string              `json:"account,omitempty"`  // only for an operator
 	Schedule   *RunOf              `json:"schedule,omitempty"` // that it is a run of
+	Label      string              `json:"label,omitempty"`
+	Metadata   engine.Metadata     `json:"metadata,omitempty"`
 }
 
 // RecentOf is what an account may know of a task: of another's, to an
@@ -55,6 +57,7 @@ func RecentOf(t *view.TaskProgress, account persistence.Account) RecentTask {
 		TaskID: t.ID, Status: TaskRunning, Async: t.Async, WorkerID: t.Worker, WorkerName: t.WorkerName, SessionID: t.Session,
 		Started: t.Began.UTC().Format(time.RFC3339Nano), Actions: t.Actions, Played: t.Played, Failed: t.Failed,
 		Steps: t.Steps, Left: t.Left, Pictures: t.Pictures,
+		Label: t.Label, Metadata: t.Metadata,
 	}
 	if t.Schedule != nil {
 		r.Schedule = &RunOf{t.Schedule.Schedule, timeText(t.Schedule.Planned)}
