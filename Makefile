@@ -77,7 +77,7 @@ RACED = $(subst $(empty) $(empty),|,$(strip \
 
 # The tests that need.NoRace skips: they compute for long, and nothing in them runs side
 # by side.
-PLAIN = actors/batch . actors cluster/link engine http http/mcp persistence
+PLAIN = actors/batch actors/runs . actors cluster/link engine http http/mcp persistence
 
 test-plain:
 	$(STATIC) $(TESTED) -run="^($$(awk '/^func Test/ {sub(/\(.*/, "", $$2); name = $$2} /need\.NoRace\(t\)/ {printf "%s%s", sep, name; sep = "|"}' $(PLAIN:%=%/*_test.go)))$$" $(PLAIN:%=./%)

@@ -10,8 +10,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/engine/browser"
-	"troupe/engine/lang"
 	"troupe/engine/egress"
+	"troupe/engine/lang"
 )
 
 // Chromium is the real [Engine].

@@ -17,6 +17,8 @@ var listsOf = map[string]map[string]string{
 		"?status=dead":   "0192f0a1b2c3d4/task_0123456789abcdef_1764300000_q50192f0a1b2c3d4",
 	},
 	"/v1/notices":                   {"": "7f0d1c2b3a4/msg_0192f0a1b2c_abcdefghijklmnopqrstuvwx", "?status=waiting": "msg_0192f0a1b2c_abcdefghijklmnopqrstuvwx"},
+	"/v1/runs":                      {"": "95027753/task_0123456789abcdef_1764300000"},
+	"/v1/runs/counts":               {"": "95027753/task_0123456789abcdef_1764300000"},
 	"/v1/batches":                   {"": "di5k8wq1z2ab-batch_0123456789abcdef_1764300000"},
 	"/v1/batches/{batchId}/results": {"": "0192f0a1b2c3d4/0000000007", "?order=items": "12"},
 	"/v1/batches/{batchId}/failed":  {"": ""},

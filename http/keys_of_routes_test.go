@@ -12,7 +12,8 @@ import (
 // postKeys says what a key does at each route that takes a POST. A new one needs a line.
 // Where it is ignored, nothing is made.
 var postKeys = map[string]string{
-	"/v1": keptByActors, "/v1/": keptByActors, "/v1/execute": keptByActors,
+	"/v1/runs/{runId}/again": keptByActors,
+	"/v1":                    keptByActors, "/v1/": keptByActors, "/v1/execute": keptByActors,
 	"/v1/batches": keptByThing, "/v1/schedules": keptByThing,
 	"/v1/validate":  "ignored: it makes nothing",
 	"/mcp":          "ignored: its messages have ids, and what they make goes through the requests above",

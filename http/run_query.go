@@ -17,7 +17,7 @@ import (
 
 // Bounds of a query for runs.
 const (
-	maxRunList      = 1000 // in one part
+	maxRunList   = 1000 // in one part
 	maxRunText   = 2048 // bytes of a parameter
 	maxRunWords  = 10
 	maxRunFields = 10 // of metadata

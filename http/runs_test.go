@@ -61,7 +61,7 @@ func askRuns(t *testing.T, e *edge, method, path, body string, want int) (a runs
 func runKit(t *testing.T, change ...func(*actors.Config)) (*testkit.Kit, *edge) {
 	eng := testkit.NewEngine()
 	eng.Default = func(c testkit.Call) testkit.Script {
-		out := &engine.Outcome{End: engine.EndCompleted, Data: json.RawMessage(`"ok"`), Done: 2, Visited: &engine.Visited{First: "https://shop.example/", URL: "https://shop.example/end", Title: "Lamps", Status: 200}}
+		out := &engine.Outcome{End: engine.EndCompleted, Data: json.RawMessage(`"ok"`), Done: 2, First: "https://shop.example/", Page: &engine.Shown{URL: "https://shop.example/end", Title: "Lamps", Status: 200}}
 		if strings.Contains(string(c.Task.Source()), "bad") {
 			out.Failed, out.Failures = "element_not_found", []engine.Failure{{Code: "element_not_found", Text: "No element matches #buy", Path: "1"}}
 		}
@@ -242,10 +242,20 @@ func TestRunAgain(t *testing.T) {
 		})
 		return r
 	}
+	first := ""
 	plain := run(`{"label":"a","actions":[{"open":"https://shop.example/bad"}]}`, 200)
 	as := get(askRuns(t, e, "POST", "/v1/runs/"+plain+"/again", `{}`, 200).TaskID)
 	if as.Again != plain || as.Label != "a" || as.State != "failed" {
 		t.Errorf("as it was: %+v", as)
+	}
+	for range 2 { // it is a request for a task, and so is its key
+		if status, text := sendBody(t, e, "POST", "/v1/runs/"+plain+"/again", "application/json", `{}`, "Idempotency-Key", "k1"); status != 200 {
+			t.Errorf("with a key: %d %s", status, text)
+		} else if plays := strings.Count(text, "task_"); plays != 1 || first != "" && text != first {
+			t.Errorf("with a key: %s, and before %s", text, first)
+		} else {
+			first = text
+		}
 	}
 	other := get(askRuns(t, e, "POST", "/v1/runs/"+plain+"/again", `{"label":"b","actions":[{"open":"https://shop.example/"}]}`, 200).TaskID)
 	if other.Label != "b" || other.State != "complete" || other.Again != plain {

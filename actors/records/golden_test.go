@@ -10,6 +10,7 @@ import (
 	"troupe/actors/backlog"
 	"troupe/actors/lease"
 	"troupe/actors/records"
+	"troupe/actors/runs"
 	"troupe/engine"
 	"troupe/testkit/golden"
 )
@@ -53,6 +54,7 @@ func keptRecords(t *testing.T) []golden.Case {
 		golden.Record[records.NoticeSecret](t, "notice-secret", nil),
 		golden.Record[engine.Outcome](t, "outcome", nil),
 		golden.Record[records.Queued](t, "queued", nil),
+		golden.Record[runs.Run](t, "run", nil),
 		golden.Record[records.Schedule](t, "schedule", taskMakers),
 		golden.Record[api.ScheduleRun](t, "schedule-run", nil),
 		golden.Record[records.ScheduleState](t, "schedule-state", nil),
@@ -68,6 +70,7 @@ func keptRecords(t *testing.T) []golden.Case {
 			"notice": records.NoticeKey("ada~1", noticeID), "notice in the log": records.NoticeLogKey("ada~1", noticeID), "endpoint": records.EndpointPrefix + "ada~1/" + records.EndpointID("https://example.com/hook"),
 			"state of an endpoint": records.EndpointStatePrefix + "ada~1/", "result in notices": records.NoticeResultKey("ada~1", "t1"), "secret of notices": records.NoticeSecretPrefix + "ada~1",
 			"schedule": records.ScheduleKey("ada~1", "s1"), "state of a schedule": records.ScheduleStateKey("ada~1", "s1"), "run of a schedule": records.ScheduleRunKey("s1", time.UnixMilli(1795449031000)),
+			"run":   runs.Key("ada~1", "task_0123456789abcdef_1795449031"),
 			"batch": records.BatchKey("ada~1", "b1"), "item of a batch": records.BatchItemKey("b1", 7),
 		}),
 	}

@@ -13,6 +13,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/backlog"
+	"troupe/actors/runs"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/persistence/sealed"
@@ -139,6 +140,11 @@ var sealers = map[string]func(ctx context.Context, r *Store, seal *persistence.S
 			}
 			return err
 		}, err
+	},
+	runs.Prefix: func(ctx context.Context, r *Store, _ *persistence.Seal) (func() error, error) {
+		h := runs.New(runs.Config{Store: r.Store, Values: r.Sealed})
+		err := h.Put(ctx, &runs.Run{ID: "t1", Account: "ada"})
+		return func() error { _, err := h.Find(ctx, "ada", "t1"); return err }, err
 	},
 	TaskPrefix: func(ctx context.Context, r *Store, _ *persistence.Seal) (func() error, error) {
 		notify, err := r.SealNotify("t1", []engine.Notify{{URL: "https://a.example/"}})

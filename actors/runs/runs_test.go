@@ -47,12 +47,12 @@ func id(n int) string { return fmt.Sprintf("task_%016x_%d", n, began.Unix()+int6
 func add(h *runs.History, account string, n int) {
 	r := &runs.Run{ID: id(n), Account: account, Origin: api.OriginRequest, Asked: began.Add(time.Duration(n) * time.Second), Token: "tok_0123456789abcdef", Label: fmt.Sprintf("nightly %d", n%7),
 		Metadata: engine.Metadata(fmt.Sprintf(`{"customer":"c-%d","n":%d,"vip":%v}`, n%50, n, n%2 == 0)), Request: []byte(`{"actions":[{"open":"https://shop.example/"},{"getText":"h1"}]}`)}
-	out := &engine.Outcome{End: engine.EndCompleted, Done: 2, Visited: &engine.Visited{First: fmt.Sprintf("https://shop%d.example/list", n%3), URL: "https://shop.example/end", Title: "Lamps", Status: 200}}
+	out := &engine.Outcome{End: engine.EndCompleted, Done: 2, First: fmt.Sprintf("https://shop%d.example/list", n%3), Page: &engine.Shown{URL: "https://shop.example/end", Title: "Lamps", Status: 200}}
 	if n%10 == 0 {
 		out.Failed, out.Failures = "element_not_found", []engine.Failure{{Code: "element_not_found", Text: "No element matches #buy", Path: "1"}}
 	}
 	if n%100 == 0 {
-		out.Visited.Title = "Größte <Lampe>"
+		out.Page.Title = "Größte <Lampe>"
 	}
 	r.Ends(out, time.Now())
 	h.Add(r)
