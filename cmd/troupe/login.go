@@ -75,8 +75,8 @@ func (c *loginCommand) token(w *environment, service string) (string, error) {
 	text := c.Token
 	if text == "" {
 		if terminal(w.stdin) {
-			fmt.Fprintf(w.stderr, "Token for %s: ", service)
 			shown := hideInput(w.stdin)
+			fmt.Fprintf(w.stderr, "Token for %s: ", service)
 			defer func() {
 				shown()
 				fmt.Fprintln(w.stderr)
