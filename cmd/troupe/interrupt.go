@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"syscall"
 )
 
@@ -70,4 +71,13 @@ func (r interruptible) Read(p []byte) (int, error) {
 	case one := <-got:
 		return copy(p, one.b), one.err
 	}
+}
+
+// fileOf is the file that something is read from, or written to.
+func fileOf(of any) (*os.File, bool) {
+	if r, ok := of.(interruptible); ok {
+		of = r.in
+	}
+	f, ok := of.(*os.File)
+	return f, ok
 }

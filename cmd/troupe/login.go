@@ -81,13 +81,13 @@ func (c *loginCommand) token(w *environment, service string) (string, error) {
 				shown()
 				fmt.Fprintln(w.stderr)
 			}()
-			line, err := readLine(interruptible{w.ctx, w.stdin})
+			line, err := readLine(w.stdin)
 			if err != nil {
 				return "", fmt.Errorf("read the token: %w", err)
 			}
 			text = line
 		} else {
-			b, err := io.ReadAll(io.LimitReader(interruptible{w.ctx, w.stdin}, maxToken+1))
+			b, err := io.ReadAll(io.LimitReader(w.stdin, maxToken+1))
 			if err != nil {
 				return "", fmt.Errorf("read the token: %w", err)
 			}

@@ -161,7 +161,7 @@ func run(w *environment, args []string) (code int) {
 	if remote {
 		stop, _, forget := signals(w.ctx)
 		defer forget()
-		w.ctx = stop
+		w.ctx, w.stdin = stop, interruptible{stop, w.stdin}
 		return w.fail(interrupted(stop, line.Run()))
 	}
 	return w.fail(line.Run())

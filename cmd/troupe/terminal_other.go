@@ -6,7 +6,7 @@ import "os"
 
 // terminal reports whether a person sees what is written there, or types what is read.
 func terminal(of any) bool {
-	f, ok := of.(*os.File)
+	f, ok := fileOf(of)
 	if !ok {
 		return false
 	}

@@ -3,14 +3,12 @@
 package main
 
 import (
-	"os"
-
 	"golang.org/x/sys/unix"
 )
 
 // terminal reports whether a person sees what is written there, or types what is read.
 func terminal(of any) bool {
-	f, ok := of.(*os.File)
+	f, ok := fileOf(of)
 	if !ok {
 		return false
 	}
@@ -20,7 +18,7 @@ func terminal(of any) bool {
 
 // columns is how many characters a line of a terminal has; 0: it is none, or does not say.
 func columns(of any) int {
-	f, ok := of.(*os.File)
+	f, ok := fileOf(of)
 	if !ok {
 		return 0
 	}
@@ -33,7 +31,7 @@ func columns(of any) int {
 
 // hideInput lets a terminal not show what is typed, until the function is called.
 func hideInput(of any) (shown func()) {
-	f, ok := of.(*os.File)
+	f, ok := fileOf(of)
 	if !ok {
 		return func() {}
 	}
