@@ -31,6 +31,7 @@ func TestDeployedSettingsExist(t *testing.T) {
 		}
 		return next(nil)
 	})
+	there[clientsURL], there[clientsToken] = true, true // which no flag has by its name
 	// Flags of other programs that stand beside ours.
 	for _, other := range strings.Fields("--unix-socket --system --user-group --home-dir --shell --now --name --stop-timeout --security-opt --shm-size --init --no-install-recommends --uid --create-home --from --interval --timeout --start-period --gid --build-arg --build --omit --no-optional --no-create-home --read-only --tmpfs --cap-drop --pids-limit --from-file --entrypoint --rm --set --reuse-values --format --platform") {
 		there[other] = true
