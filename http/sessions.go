@@ -181,10 +181,18 @@ func (s *Server) sessions(ctx *fasthttp.RequestCtx, account persistence.Account)
 	if no != nil {
 		return nil, no
 	}
-	all := []answer.Session{}
+	all, at := []answer.Session{}, map[string]int{}
 	for _, w := range found.Workers {
-		if w.Session != "" { // only the account that holds it sees this
-			all = append(all, answer.SessionOf(w, livePath))
+		if w.Session == "" { // only the account that holds it sees this
+			continue
+		}
+		a := answer.SessionOf(w, livePath)
+		switch i, twice := at[a.ID]; {
+		case !twice:
+			at[a.ID] = len(all)
+			all = append(all, a)
+		case all[i].Opened == "": // of a node that is lost: it has gone on at another one
+			all[i] = a
 		}
 	}
 	return all, nil

@@ -16,6 +16,11 @@ import (
 type oneSession struct {
 	SessionID, WorkerID, WorkerName, State, Label, TaskID, OpenedAt, ExpiresAt, Live string
 	Timeout                                                                          int64
+	Profile                                                                          struct {
+		Name, SavedAt, Lost string
+		Version             int
+		Readonly            bool
+	}
 }
 
 type sessionAnswer struct {
@@ -149,6 +154,8 @@ func TestSessionsAreRefused(t *testing.T) {
 		`{"label":"` + strings.Repeat("x", 101) + `"}`: "/label",
 		`{"queueTimeout":-1}`:                          "/queueTimeout",
 		`{"workerId":""}`:                              "/workerId",
+		`{"profile":"a b"}`:                            "/profile",
+		`{"profile":{"name":"p","version":1}}`:         "/profile/version",
 		`{"actions":[{"wait":1}]}`:                     "/actions",
 		`{"preserve":true}`:                            "/preserve",
 		`{"config":{"trace":true}}`:                    "/config/trace",

@@ -69,7 +69,7 @@ func TestProfileInSession(t *testing.T) {
 	c, base := serve(t, data, "--workers=4", "--allow-private")
 	s := &sessionsOf{t, base, strings.TrimSpace(token)}
 
-	first := s.ask("POST", "/v1/sessions", `{"profile":"p","config":{"sites":["127.0.0.1"]}}`, 201, `"profile":{"name":"p"}`).Session
+	first := s.ask("POST", "/v1/sessions", `{"profile":"p","queueTimeout":60000,"config":{"sites":["127.0.0.1"]}}`, 201, `"profile":{"name":"p"}`).Session
 	s.visits(first.SessionID, site, "1,1,1")
 	s.ask("POST", "/v1/sessions", `{"profile":"p"}`, 409, `"profile_busy"`)
 	s.ask("POST", "/v1/", fmt.Sprintf(`{"profile":"p","actions":[{"open":%q}]}`, site), 409, `"profile_busy"`)
@@ -82,7 +82,7 @@ func TestProfileInSession(t *testing.T) {
 	}
 	s.ask("DELETE", "/v1/profiles/p", "", 409, `"profile_busy"`)
 	s.ask("GET", "/v1/profiles", "", 200, `"sessionId":"`+first.SessionID+`"`, `"writer":"`+first.SessionID+`"`)
-	read := s.ask("POST", "/v1/sessions", `{"profile":{"name":"p","readonly":true}}`, 201, `"readonly":true,"version":1`).Session
+	read := s.ask("POST", "/v1/sessions", `{"queueTimeout":60000,"profile":{"name":"p","readonly":true}}`, 201, `"readonly":true,"version":1`).Session
 	s.visits(read.SessionID, site, "2,2,2")
 	s.ask("POST", "/v1/sessions/"+read.SessionID+"/save", "", 400, "only reads")
 	s.ask("DELETE", "/v1/sessions/"+read.SessionID, "", 200)
@@ -122,7 +122,7 @@ func TestProfileSessionMoves(t *testing.T) {
 	g := newTestCluster(t, 2, 2, 0)
 	site := shop(t).URL
 	first, second := &sessionsOf{t, g.nodes[0].base, g.token}, &sessionsOf{t, g.nodes[1].base, g.token}
-	s := first.ask("POST", "/v1/sessions", `{"profile":"p"}`, 201).Session
+	s := first.ask("POST", "/v1/sessions", `{"profile":"p","queueTimeout":60000}`, 201).Session
 	first.visits(s.SessionID, site, "1,1,1")
 	second.ask("POST", "/v1/sessions/"+s.SessionID+"/save", "", 200)
 	until(t, "the other node shows the version", func() bool {
@@ -144,6 +144,9 @@ func TestProfileSessionMoves(t *testing.T) {
 		t.Errorf("saved there as %+v", p)
 	}
 	second.ask("POST", "/v1/sessions", `{"profile":"p"}`, 409, `"profile_busy"`)
+	if _, list, _ := sendTo("GET", second.base+"/v1/sessions", g.token, ""); strings.Count(list, s.SessionID+`","workerId"`) != 1 {
+		t.Errorf("the sessions are %s", list)
+	}
 	second.ask("DELETE", "/v1/sessions/"+s.SessionID, "", 200)
-	second.ask("POST", "/v1/sessions", `{"profile":"p"}`, 201, `"version":2`)
+	second.ask("POST", "/v1/sessions", `{"profile":"p","queueTimeout":60000}`, 201, `"version":2`)
 }
