@@ -45,12 +45,6 @@ func (p *Profiles) Lock(ctx context.Context, account, name, task string) (*Profi
 	return p.writer(ctx, account, name, task, false)
 }
 
-// LockAgain is [Profiles.Lock] for one who may have the right already, and has lost sight of
-// it: a session that goes on in another process. The earlier one saves nothing any more.
-func (p *Profiles) LockAgain(ctx context.Context, account, name, task string) (*ProfileWriter, error) {
-	return p.writer(ctx, account, name, task, true)
-}
-
 func (p *Profiles) writer(ctx context.Context, account, name, task string, again bool) (*ProfileWriter, error) {
 	w, err := p.lock(ctx, account, name, task, again)
 	if err != nil {
@@ -87,25 +81,6 @@ func (p *Profiles) lock(ctx context.Context, account, name, task string, again b
 	w.held <- held
 	go w.renew()
 	return w, nil
-}
-
-// takeBack writes over the record of an earlier writer of the same task.
-func (w *ProfileWriter) takeBack(ctx context.Context, task string) (uint64, error) {
-	r, err := w.of.store.Get(ctx, w.key)
-	if errors.Is(err, ErrNotFound) { // it was given back, or has expired
-		return PutOwn(ctx, w.of.store, Write{Key: w.key, Value: w.value, Expires: w.ends, If: new(uint64)})
-	}
-	if err != nil {
-		return 0, err
-	}
-	var had profileWriter
-	if err := json.Unmarshal(r.Value, &had); err != nil {
-		return 0, fmt.Errorf("read the writer of a profile: %w", err)
-	}
-	if had.Task != task {
-		return 0, ErrConflict
-	}
-	return PutOwn(ctx, w.of.store, Write{Key: w.key, Value: w.value, Expires: w.ends, If: &r.Revision})
 }
 
 // renew keeps the right until Close.
@@ -294,10 +269,6 @@ func (w *ProfileWriter) sweep(ctx context.Context) {
 	}
 }
 
-// Leave ends the writer and gives nothing back: until the record expires, only LockAgain of
-// the same task gets the right.
-func (w *ProfileWriter) Leave() { w.end() }
-
 // end stops the renewal. Nothing is saved any more.
 func (w *ProfileWriter) end() (held uint64) {
 	close(w.stop)
@@ -348,93 +319,4 @@ func (w *ProfileWriter) leave() {
 			return
 		}
 	}
-}
-
-// Used reports whether a task may save a profile.
-func (p *Profiles) Used(ctx context.Context, account, name string) (bool, error) {
-	_, err := p.store.Get(ctx, profileWriterPrefix+account+"/"+name)
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look whether the profile %q is used: %w", name, err)
-	}
-	return true, nil
-}
-
-// Free waits until no task may save a profile, or until ctx ends.
-func (p *Profiles) Free(ctx context.Context, account, name string) error {
-	if used, err := p.Used(ctx, account, name); err != nil || !used {
-		return err
-	}
-	for {
-		err := p.awaitChange(ctx, profileWriterPrefix+account+"/"+name)
-		if !errors.Is(err, errNotSeen) {
-			return err
-		}
-		select {
-		case <-time.After(writerLooksBack):
-		case <-ctx.Done():
-			return ErrProfileBusy
-		}
-	}
-}
-
-// errNotSeen: a watcher has lost its channel.
-var errNotSeen = errors.New("changes of the writer were not seen")
-
-// awaitChange waits until nothing is at the key of a writer.
-func (p *Profiles) awaitChange(ctx context.Context, key string) error {
-	watching, cancel := context.WithCancel(ctx)
-	defer cancel()
-	events, err := p.store.Watch(watching, key)
-	if err != nil {
-		return busyAtEnd(ctx, fmt.Errorf("wait for a profile: %w", err))
-	}
-	for {
-		_, err := p.store.Get(ctx, key)
-		if errors.Is(err, ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return busyAtEnd(ctx, fmt.Errorf("wait for a profile: %w", err))
-		}
-		if gone, err := awaitDeleted(ctx, events, key); gone || err != nil {
-			return err
-		}
-	}
-}
-
-// awaitDeleted waits for the deletion of a key. It returns without one where nothing was
-// renewed for too long: not every store says when a record has expired.
-func awaitDeleted(ctx context.Context, events <-chan Event, key string) (gone bool, err error) {
-	const tooLong = writerRenew + 2*time.Second
-	quiet := time.NewTimer(tooLong)
-	defer quiet.Stop()
-	for {
-		select {
-		case e, ok := <-events:
-			switch {
-			case ctx.Err() != nil:
-				return false, ErrProfileBusy
-			case !ok:
-				return false, errNotSeen
-			case e.Key == key && e.Deleted:
-				return true, nil
-			}
-			quiet.Reset(tooLong)
-		case <-quiet.C:
-			return false, nil
-		case <-ctx.Done():
-			return false, ErrProfileBusy
-		}
-	}
-}
-
-// busyAtEnd is ErrProfileBusy where the time for an answer is over.
-func busyAtEnd(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ErrProfileBusy
-	}
-	return err
 }

@@ -73,7 +73,7 @@ func TestProfileInSession(t *testing.T) {
 	s.visits(first.SessionID, site, "1,1,1")
 	s.ask("POST", "/v1/sessions", `{"profile":"p"}`, 409, `"profile_busy"`)
 	s.ask("POST", "/v1/", fmt.Sprintf(`{"profile":"p","actions":[{"open":%q}]}`, site), 409, `"profile_busy"`)
-	s.ask("POST", "/v1/sessions", `{"profile":{"name":"p","readonly":true}}`, 404, `"profile_not_found"`)
+	s.ask("POST", "/v1/sessions", `{"queueTimeout":60000,"profile":{"name":"p","readonly":true}}`, 404, `"profile_not_found"`)
 	s.ask("POST", "/v1/", fmt.Sprintf(`{"profile":"p","session":{"id":%q},"actions":[{"wait":1}]}`, first.SessionID), 400, `"/profile"`)
 	for range 2 { // nothing has changed at the second
 		if p := s.ask("POST", "/v1/sessions/"+first.SessionID+"/save", "", 200).Session.Profile; p.Version != 1 || p.SavedAt == "" {
