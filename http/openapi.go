@@ -63,7 +63,7 @@ var operations = []operation{
 		params:  []param{{keyHeader, "header", "Makes the request safe to repeat: within 24 hours the same key with the same content gets the first answer.", keySchema, false}},
 		answers: []reply{{200, "The task was played, or was started.", "", []any{answer.Task{}, started{}}}, {202, "The task is in the queue.", "", []any{answer.Queued{}}}, {408, "The task's time was over.", "", []any{answer.Task{}}}, {413, "The request, or the task's result, is too large.", "", []any{answer.Refusal{}, answer.Task{}}}, {500, "The service failed.", "", []any{answer.Refusal{}, answer.Task{}}}},
 		codes: append([]engine.Code{engine.CodePlanRequired, engine.CodeForeignWorker, engine.CodeSessionLimit, engine.CodeNoWorkerAvailable, engine.CodeTaskTimeout,
-			engine.CodeWorkerBusy, engine.CodeWorkerReserved, engine.CodeWorkerOffline, engine.CodeSessionMismatch, engine.CodeIdempotencyMismatch,
+			engine.CodeWorkerBusy, engine.CodeWorkerReserved, engine.CodeWorkerOffline, engine.CodeSessionMismatch, engine.CodeSessionAttached, engine.CodeSessionShared, engine.CodeIdempotencyMismatch,
 			engine.CodeDailyLimit, engine.CodeTooManyWaiting, engine.CodeQueueFull, engine.CodeQueueUnavailable, engine.CodeNoticesUnavailable}, bodyCodes...),
 	},
 	{

@@ -1,15 +1,50 @@
 package http
 
 import (
+	"fmt"
+
 	"troupe/engine"
+	"troupe/http/answer"
+	"troupe/http/socket"
 )
 
 func init() {
 	const tag = "Sessions"
 	id := param{"sessionId", "path", "The session, as its opening was answered.", `{"type":"string"}`, true}
 	held := []engine.Code{engine.CodePlanRequired, engine.CodeSessionLimit, engine.CodeForeignWorker, engine.CodeNoWorkerAvailable, engine.CodeTaskTimeout,
-		engine.CodeWorkerBusy, engine.CodeWorkerReserved, engine.CodeWorkerOffline, engine.CodeTooManyWaiting, engine.CodeIdempotencyMismatch}
+		engine.CodeWorkerBusy, engine.CodeWorkerReserved, engine.CodeWorkerOffline, engine.CodeSessionShared, engine.CodeTooManyWaiting, engine.CodeIdempotencyMismatch}
+	ticket := param{"ticket", "query", "A ticket for the session, where no header can be sent.", `{"type":"string"}`, false}
 	operations = append(operations,
+		operation{
+			method: "get", path: sessionsPath + "/{sessionId}/cdp", id: "attachToSession", tag: tag,
+			summary: "Attach a client to a session",
+			doc: "A WebSocket that speaks the Chrome DevTools Protocol with the session's browser, for Playwright, Puppeteer, chromedp and others. Commands that lead out of the session are refused. " +
+				"One client is attached at a time, and meanwhile lists are refused with `session_attached`. The code and the reason of the close say why it ended.",
+			params: []param{id, ticket,
+				{"takeover", "query", "Ends the client that is attached, and takes its place.", `{"type":"boolean","default":false}`, false},
+				{"queueTimeout", "query", "How long to wait for a list or a client of the session, in milliseconds.", fmt.Sprintf(`{"type":"integer","minimum":0,"maximum":%d}`, engine.Millis(engine.MaxQueueTimeout)), false}},
+			answers: []reply{{101, "The messages of the protocol.", "application/json", nil}},
+			codes: []engine.Code{engine.CodeInvalidRequest, engine.CodePlanRequired, engine.CodeNotFound, engine.CodeWorkerBusy, engine.CodeWorkerOffline, engine.CodeSessionAttached, engine.CodeSessionShared,
+				engine.CodeSessionElsewhere, engine.CodeTooManyWaiting, answer.CodeUpgradeRequired, engine.CodeNoQuorum},
+		},
+		operation{
+			method: "get", path: sessionsPath + "/{sessionId}/cdp/json/version", id: "attachVersion", tag: tag,
+			summary: "Find the address to attach to", doc: "What clients ask for before they connect. It uses no ticket up, and the address carries the ticket on. The same answer is at the path with a slash at its end.",
+			params: []param{id, ticket}, answers: []reply{{200, "The address.", "", []any{socket.Version{}}}}, codes: []engine.Code{engine.CodeNotFound, engine.CodeNoQuorum},
+		},
+		operation{
+			method: "get", path: sessionsPath + "/{sessionId}/cdp/json/list", id: "attachList", tag: tag,
+			summary: "List what to attach to", doc: "The session alone: its pages are found over the connection. The same answer is at `/json`, and at both paths with a slash at their end.",
+			params: []param{id, ticket}, answers: []reply{{200, "The session.", "", []any{[]socket.Listed{}}}}, codes: []engine.Code{engine.CodeNotFound, engine.CodeNoQuorum},
+		},
+		operation{
+			method: "post", path: sessionsPath + "/{sessionId}/tickets", id: "issueSessionTicket", tag: tag,
+			summary: "Make a ticket for a session",
+			doc:     "A ticket lets its bearer attach to one session, and do nothing else. It opens one connection within a minute; with `reuse` any number, one after the other, until the session ends.",
+			params:  []param{id},
+			body:    `{"type":"object","additionalProperties":false,"properties":{"reuse":{"type":"boolean","default":false,"description":"Whether it opens several connections, one after the other."}}}`,
+			answers: []reply{{201, "The ticket. It is shown only now.", "", []any{socket.Issued{}}}}, codes: append([]engine.Code{engine.CodeNotFound}, bodyCodes...),
+		},
 		operation{
 			method: "post", path: sessionsPath, id: "openSession", tag: tag, body: string(engine.SessionSchema(components)),
 			summary: "Open a session",
@@ -38,7 +73,7 @@ func init() {
 		},
 		operation{
 			method: "delete", path: sessionsPath + "/{sessionId}", id: "closeSession", tag: tag,
-			summary: "Close a session", doc: "Ends a session. While a task runs in it, the answer is `409 worker_busy`: cancel the task first.",
+			summary: "Close a session", doc: "Ends a session. While a task runs in it, the answer is `409 worker_busy`: cancel the task first. An attached client is disconnected.",
 			params:  []param{id},
 			answers: []reply{{200, "It is closed.", "", []any{sessionClosed{}}}}, codes: []engine.Code{engine.CodeNotFound, engine.CodeWorkerBusy, engine.CodeWorkerOffline, engine.CodeTooManyWaiting},
 		},
