@@ -18,12 +18,12 @@ func Reference() string {
 		for _, r := range d.rules {
 			names := strings.Fields(r.names)
 			slices.Sort(names)
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", d.name, r.where, strings.Join(names, ", "), strings.ReplaceAll(r.note, "|", "\\|"))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", d.name, r.where, "`"+strings.Join(names, "`, `")+"`", strings.ReplaceAll(r.note, "|", "\\|"))
 		}
 	}
 	b.WriteString("\n## Commands that are refused\n\nThe answer to any other command is an error of the protocol. For these the error gives a reason:\n\n| commands | reason | instead |\n|---|---|---|\n")
 	for _, f := range refused {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", strings.Join(strings.Fields(f.names), ", "), f.why, strings.ReplaceAll(f.instead, "|", "\\|"))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", "`"+strings.Join(strings.Fields(f.names), "`, `")+"`", f.why, strings.ReplaceAll(f.instead, "|", "\\|"))
 	}
 	return b.String()
 }

@@ -37,8 +37,8 @@ type domain struct {
 type forbidden struct{ names, why, instead string }
 
 const (
-	addressNote = "`url` must be http, https, data, blob or about:blank, and within the session's sites"
-	contextNote = "`browserContextId` must be the session's or one that the client made; without it the session's is meant"
+	addressNote = "`url` is http, https, data, blob or about:blank, and within the session's sites"
+	contextNote = "The context is the session's, unless `browserContextId` names one that the client made"
 	targetNote  = "only pages, frames and workers of the session"
 )
 
@@ -52,7 +52,7 @@ func init() {
 		{"Browser", []rule{
 			{names: "getVersion"},
 			{names: "close", where: atRoot, note: "closes the connection; the session stays", check: closeBrowser},
-			{names: "setDownloadBehavior", note: "files go where the service keeps them: `behavior` and `downloadPath` are replaced, except `deny`; " + contextNote, only: "behavior browserContextId downloadPath eventsEnabled", check: downloads},
+			{names: "setDownloadBehavior", note: "Files go where the service keeps them: `behavior` and `downloadPath` are replaced, except `deny`. " + contextNote, only: "behavior browserContextId downloadPath eventsEnabled", check: downloads},
 			{names: "grantPermissions resetPermissions setPermission cancelDownload", note: contextNote, check: ownContext},
 			{names: "getWindowForTarget", note: targetNote, check: ownTargetOrSelf},
 			{names: "setWindowBounds", note: "does nothing: the browser has no window", check: answersNothing},
@@ -107,7 +107,7 @@ func init() {
 			{names: "getBrowserContexts", note: "answers with those that the client made", check: listContexts},
 			{names: "createBrowserContext", note: "without `proxyServer` and other parameters that lead elsewhere; refused in a session with sites or rules for requests, which would not hold in it; ends with the connection", only: "disposeOnDetach", check: createContext, answer: madeContext},
 			{names: "disposeBrowserContext", note: "only a context that the client made", only: "browserContextId", check: disposeContext},
-			{names: "createTarget", note: addressNote + "; " + contextNote, only: "url left top width height windowState browserContextId enableBeginFrameControl newWindow background forTab focus", check: createTarget},
+			{names: "createTarget", note: addressNote + ". " + contextNote, only: "url left top width height windowState browserContextId enableBeginFrameControl newWindow background forTab focus", check: createTarget},
 			{names: "getTargets", note: targetNote, answer: ownTargets},
 			{names: "getTargetInfo", note: targetNote, only: "targetId", check: ownTargetOrSelf, answer: ownTargetInfo},
 			{names: "activateTarget closeTarget", note: targetNote, only: "targetId", check: ownTarget},
