@@ -73,11 +73,12 @@ func aliasOf(o fields, id string) fields {
 	return alias
 }
 
-// takeKey adds the key to what takes one: to all that is posted, but what makes nothing.
+// takeKey adds the key to what takes one: to all that is posted, but what makes nothing, and a secret
+// that is not kept.
 func (o *operation) takeKey() {
 	has := slices.ContainsFunc(o.params, func(p param) bool { return p.name == keyHeader })
 	command, operators := strings.CutPrefix(o.path, strings.TrimSuffix(operatorPath, "/"))
-	if has || o.method != "post" || o.path == validatePath || operators && admin.ReadOnly(command) {
+	if has || o.method != "post" || o.path == validatePath || o.path == sessionTicketsPath || operators && admin.ReadOnly(command) {
 		return
 	}
 	o.params = append(slices.Clone(o.params), keyParam)

@@ -204,6 +204,9 @@ func TestOpenAPIKnowsEveryRoute(t *testing.T) {
 		if w.Path == "/v1" || w.Path == "/v1/operator/{order}" { // the same as /v1/; each command is documented by itself
 			continue
 		}
+		if strings.Contains(w.Path, "/cdp/json") && (strings.HasSuffix(w.Path, "/") || strings.HasSuffix(w.Path, "/json")) { // other spellings, for clients; the document says so
+			continue
+		}
 		if at(paths, w.Path, strings.ToLower(w.Method)) == nil {
 			t.Errorf("%s %s is not documented", w.Method, w.Path)
 		}

@@ -38,7 +38,7 @@ func init() {
 			params: []param{id, ticket}, answers: []reply{{200, "The session.", "", []any{[]socket.Listed{}}}}, codes: []engine.Code{engine.CodeNotFound, engine.CodeNoQuorum},
 		},
 		operation{
-			method: "post", path: sessionsPath + "/{sessionId}/tickets", id: "issueSessionTicket", tag: tag,
+			method: "post", path: sessionTicketsPath, id: "issueSessionTicket", tag: tag,
 			summary: "Make a ticket for a session",
 			doc:     "A ticket lets its bearer attach to one session, and do nothing else. It opens one connection within a minute; with `reuse` any number, one after the other, until the session ends.",
 			params:  []param{id},

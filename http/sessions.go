@@ -41,6 +41,9 @@ func (s *Server) bodyRoute(path string, h func(*fasthttp.RequestCtx, persistence
 // sessionsPath is where sessions are.
 const sessionsPath = "/v1/sessions"
 
+// sessionTicketsPath is where tickets for clients of a session are issued.
+const sessionTicketsPath = sessionsPath + "/{sessionId}/tickets"
+
 type (
 	sessionAnswer struct {
 		Success  bool             `json:"success"`
@@ -70,7 +73,7 @@ func (s *Server) sessionRoutes() []route {
 		openCredential(one+"/cdp/json/list/", s.sockets.List),
 		openCredential(one+"/cdp/json/version", s.sockets.Version),
 		openCredential(one+"/cdp/json/version/", s.sockets.Version),
-		s.bodyRoute(one+"/tickets", s.sockets.Issue),
+		s.bodyRoute(sessionTicketsPath, s.sockets.Issue),
 		s.callRoute(sessionsPath, withBody(s.openSession), s.stillOpen),
 		s.tokenRoute("GET", sessionsPath, wholeList(s.listSessions)),
 		s.callRoute(one+"/save", byName(s.saveSession), asItIs(s.getSession)), // before one, which would match
