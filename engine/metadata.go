@@ -22,18 +22,7 @@ const (
 
 // Metadata is what a client says of a task: a flat object in JSON, in the order in which it
 // was sent.
-type Metadata json.RawMessage
-
-// MarshalJSON gives it as it was sent, without blanks.
-func (m Metadata) MarshalJSON() ([]byte, error) { return json.RawMessage(m).MarshalJSON() }
-
-// UnmarshalJSON copies it.
-func (m *Metadata) UnmarshalJSON(b []byte) error {
-	if *m = nil; !bytes.Equal(b, []byte("null")) {
-		*m = bytes.Clone(b)
-	}
-	return nil
-}
+type Metadata = json.RawMessage
 
 var metadataKey = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,40}$`)
 

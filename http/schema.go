@@ -102,8 +102,6 @@ func (r *reflector) plain(t reflect.Type) any {
 	switch {
 	case t == reflect.TypeFor[json.RawMessage]():
 		return fields{} // any JSON
-	case t == reflect.TypeFor[engine.Metadata]():
-		return fields{"type": "object", "additionalProperties": true}
 	case t == reflect.TypeFor[time.Time]():
 		return fields{"type": "string", "format": "date-time"}
 	case t.Kind() == reflect.Pointer:
