@@ -67,8 +67,8 @@ func home(t *testing.T) (file string) {
 	return filepath.Join(dir, "troupe", "contexts.json")
 }
 
-// runs plays a command line and checks how it ends and what it says.
-func runs(t *testing.T, want int, says, stdin string, args ...string) string {
+// saysOf plays a command line and checks how it ends and what it says.
+func saysOf(t *testing.T, want int, says, stdin string, args ...string) string {
 	t.Helper()
 	code, out, errs := play(t, stdin, args...)
 	if code != want || !strings.Contains(out+errs, says) {
@@ -80,7 +80,7 @@ func runs(t *testing.T, want int, says, stdin string, args ...string) string {
 // TestLogin: a token is checked and kept where only its owner reads it, and it is never shown.
 func TestLogin(t *testing.T) {
 	file, s := home(t), newFakeService(t, "troupe_one", "troupe_two")
-	said := runs(t, 0, "Signed in to "+s.URL+" as of-troupe_one (plan pro)", "troupe_one\n", "login", s.URL+"/")
+	said := saysOf(t, 0, "Signed in to "+s.URL+" as of-troupe_one (plan pro)", "troupe_one\n", "login", s.URL+"/")
 	if strings.Contains(strings.ReplaceAll(said, "of-troupe_one", ""), "troupe_one") {
 		t.Errorf("the token is shown: %s", said)
 	}
@@ -92,7 +92,7 @@ func TestLogin(t *testing.T) {
 	if err := os.Chmod(file, 0o644); err != nil { // as an editor may leave it
 		t.Fatal(err)
 	}
-	runs(t, 0, `"context": "work"`, "", "login", s.URL, "--token", "troupe_two", "--name", "work", "--json")
+	saysOf(t, 0, `"context": "work"`, "", "login", s.URL, "--token", "troupe_two", "--name", "work", "--json")
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("after the second login: %v, %v", info, err)
 	}
@@ -101,15 +101,15 @@ func TestLogin(t *testing.T) {
 	if err != nil || json.Unmarshal(b, &all) != nil || all.Current != "work" || len(all.Contexts) != 2 || all.Contexts["work"].Token != "troupe_two" {
 		t.Errorf("%s, %v", b, err)
 	}
-	if out := runs(t, 0, "work", "", "context", "list"); strings.Contains(strings.ReplaceAll(out, "of-troupe_", ""), "troupe_") || !strings.Contains(out, "*") {
+	if out := saysOf(t, 0, "work", "", "context", "list"); strings.Contains(strings.ReplaceAll(out, "of-troupe_", ""), "troupe_") || !strings.Contains(out, "*") {
 		t.Errorf("the list is %s", out)
 	}
 	first := nameOfURL(t, s.URL)
-	runs(t, 0, "Commands go to "+s.URL, "", "contexts", "use", first)
-	runs(t, 0, "of-troupe_one", "", "usage")
-	runs(t, exitUsage, `did you mean "work"?`, "", "context", "use", "wrok")
-	runs(t, 0, "No context is current now", "", "context", "remove", first)
-	runs(t, exitUsage, "there is no token for "+defaultService, "", "usage")
+	saysOf(t, 0, "Commands go to "+s.URL, "", "contexts", "use", first)
+	saysOf(t, 0, "of-troupe_one", "", "usage")
+	saysOf(t, exitUsage, `did you mean "work"?`, "", "context", "use", "wrok")
+	saysOf(t, 0, "No context is current now", "", "context", "remove", first)
+	saysOf(t, exitUsage, "there is no token for "+defaultService, "", "usage")
 }
 
 func nameOfURL(t *testing.T, text string) string {
@@ -134,15 +134,15 @@ func TestLoginThatFails(t *testing.T) {
 	defer other.Close()
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	runs(t, exitFailed, "This token is not valid (401 invalid_token)", "troupe_wrong", "login", s.URL)
-	runs(t, exitFailed, "no service answers at "+gone.URL, "troupe_one", "login", gone.URL)
-	runs(t, exitUsage, "does not answer as Troupe does", "troupe_one", "login", other.URL)
-	runs(t, exitUsage, "sign in at the address that answers", "troupe_one", "login", other.URL+"/on")
-	runs(t, exitUsage, "the token is empty", "\n", "login", s.URL)
-	runs(t, exitUsage, "what was given is not a token", "two words", "login", s.URL)
-	runs(t, exitUsage, "want an address such as https://", "troupe_one", "login", "troupe.example.org")
-	runs(t, exitUsage, "want an address such as https://", "troupe_one", "login", "https://ada:pw@troupe.example.org")
-	runs(t, exitUsage, "is not the name of a context", "troupe_one", "login", s.URL, "--name", "a b")
+	saysOf(t, exitFailed, "This token is not valid (401 invalid_token)", "troupe_wrong", "login", s.URL)
+	saysOf(t, exitFailed, "no service answers at "+gone.URL, "troupe_one", "login", gone.URL)
+	saysOf(t, exitUsage, "does not answer as Troupe does", "troupe_one", "login", other.URL)
+	saysOf(t, exitUsage, "sign in at the address that answers", "troupe_one", "login", other.URL+"/on")
+	saysOf(t, exitUsage, "the token is empty", "\n", "login", s.URL)
+	saysOf(t, exitUsage, "what was given is not a token", "two words", "login", s.URL)
+	saysOf(t, exitUsage, "want an address such as https://", "troupe_one", "login", "troupe.example.org")
+	saysOf(t, exitUsage, "want an address such as https://", "troupe_one", "login", "https://ada:pw@troupe.example.org")
+	saysOf(t, exitUsage, "is not the name of a context", "troupe_one", "login", s.URL, "--name", "a b")
 	if _, err := os.Stat(file); err == nil {
 		t.Error("a login that failed has left a context")
 	}
@@ -152,7 +152,7 @@ func TestLoginThatFails(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runs(t, exitUsage, "is damaged", "", "usage")
+	saysOf(t, exitUsage, "is damaged", "", "usage")
 }
 
 // TestWhereCommandsGo: flags win over variables, and those over the contexts. The token of a
@@ -160,9 +160,9 @@ func TestLoginThatFails(t *testing.T) {
 func TestWhereCommandsGo(t *testing.T) {
 	home(t)
 	a, b := newFakeService(t, "troupe_a", "troupe_a2", "troupe_x"), newFakeService(t, "troupe_b", "troupe_x")
-	runs(t, 0, "", "troupe_a2", "login", a.URL, "--name", "a2")
-	runs(t, 0, "", "troupe_b", "login", b.URL, "--name", "b")
-	runs(t, 0, "", "troupe_a", "login", a.URL, "--name", "a")
+	saysOf(t, 0, "", "troupe_a2", "login", a.URL, "--name", "a2")
+	saysOf(t, 0, "", "troupe_b", "login", b.URL, "--name", "b")
+	saysOf(t, 0, "", "troupe_a", "login", a.URL, "--name", "a")
 	for name, tc := range map[string]struct {
 		args     []string
 		url, env string
@@ -208,18 +208,18 @@ func TestWhereCommandsGo(t *testing.T) {
 func TestOperatorCommandsGoToTheContext(t *testing.T) {
 	home(t)
 	s := newFakeService(t, "troupe_op")
-	runs(t, 0, "", "troupe_op", "login", s.URL, "--name", "op")
+	saysOf(t, 0, "", "troupe_op", "login", s.URL, "--name", "op")
 	s.last()
-	runs(t, 0, "troupe: at "+s.URL+" (context op)", "", "account", "list")
+	saysOf(t, 0, "troupe: at "+s.URL+" (context op)", "", "account", "list")
 	if got := s.last(); !strings.HasPrefix(got, "troupe_op POST /v1/operator/") {
 		t.Errorf("asked %q", got)
 	}
-	runs(t, 0, "", "", "account", "create", "ada", "--plan=pro", "--data", filepath.Join(t.TempDir(), "data"))
-	runs(t, exitUsage, "give either --data or", "", "account", "list", "--data", t.TempDir(), "--url", s.URL)
-	runs(t, exitUsage, "--account is for the operator of a data folder", "", "flow", "list", "--account", "ada", "--url", s.URL)
-	runs(t, exitUsage, "--data needs --account", "", "flow", "list", "--data", t.TempDir())
-	runs(t, exitUsage, "--browser is for a run without a service", "{}", "run", "-", "--browser", "/bin/false", "--url", s.URL)
-	runs(t, exitUsage, "start the browser", `{"actions":[{"wait":1}]}`, "run", "-", "--browser", "/bin/false")
+	saysOf(t, 0, "", "", "account", "create", "ada", "--plan=pro", "--data", filepath.Join(t.TempDir(), "data"))
+	saysOf(t, exitUsage, "give either --data or", "", "account", "list", "--data", t.TempDir(), "--url", s.URL)
+	saysOf(t, exitUsage, "--account is for the operator of a data folder", "", "flow", "list", "--account", "ada", "--url", s.URL)
+	saysOf(t, exitUsage, "--data needs --account", "", "flow", "list", "--data", t.TempDir())
+	saysOf(t, exitUsage, "--browser is for a run without a service", "{}", "run", "-", "--browser", "/bin/false", "--url", s.URL)
+	saysOf(t, exitUsage, "start the browser", `{"actions":[{"wait":1}]}`, "run", "-", "--browser", "/bin/false")
 	if got := s.last(); got != "" {
 		t.Errorf("asked %q", got)
 	}
@@ -229,11 +229,11 @@ func TestOperatorCommandsGoToTheContext(t *testing.T) {
 func TestWrongTokenOfACommand(t *testing.T) {
 	home(t)
 	s := newFakeService(t, "troupe_one")
-	runs(t, 0, "", "troupe_one", "login", s.URL, "--name", "work")
+	saysOf(t, 0, "", "troupe_one", "login", s.URL, "--name", "work")
 	s.tokens = nil
-	runs(t, exitFailed, "the token is from the context work. Sign in again: troupe login "+s.URL, "", "session", "list")
+	saysOf(t, exitFailed, "the token is from the context work. Sign in again: troupe login "+s.URL, "", "session", "list")
 	s.Close()
-	runs(t, exitFailed, "Does the service run?", "", "session", "list")
+	saysOf(t, exitFailed, "Does the service run?", "", "session", "list")
 }
 
 // TestUnknownVariables stop what opens a store, warn who talks to a service, and are nothing to
@@ -241,17 +241,17 @@ func TestWrongTokenOfACommand(t *testing.T) {
 func TestUnknownVariables(t *testing.T) {
 	home(t)
 	s := newFakeService(t, "troupe_one")
-	runs(t, 0, "", "troupe_one", "login", s.URL)
+	saysOf(t, 0, "", "troupe_one", "login", s.URL)
 	t.Setenv("TROUPE_WROKERS", "3")
 	const says = `TROUPE_WROKERS is unknown; did you mean "TROUPE_WORKERS"?`
-	runs(t, 0, "warning: the environment variable "+says, "", "task", "list")
-	runs(t, 0, "warning: the environment variable "+says, "", "context", "list")
-	runs(t, exitUsage, says, "", "serve", "--listen=127.0.0.1:0", "--data="+t.TempDir())
-	runs(t, exitUsage, says, "", "store", "check", "--data="+t.TempDir())
-	runs(t, exitUsage, says, "", "account", "list", "--data="+t.TempDir())
-	runs(t, exitUsage, says, "{}", "run", "-", "--local")
+	saysOf(t, 0, "warning: the environment variable "+says, "", "task", "list")
+	saysOf(t, 0, "warning: the environment variable "+says, "", "context", "list")
+	saysOf(t, exitUsage, says, "", "serve", "--listen=127.0.0.1:0", "--data="+t.TempDir())
+	saysOf(t, exitUsage, says, "", "store", "check", "--data="+t.TempDir())
+	saysOf(t, exitUsage, says, "", "account", "list", "--data="+t.TempDir())
+	saysOf(t, exitUsage, says, "{}", "run", "-", "--local")
 	for _, args := range [][]string{{"version"}, {"--version"}, {"help"}, {"serve", "--help"}, {"completion", "bash"}, {"__complete", "--", "se"}} {
-		if said := runs(t, 0, "", "", args...); strings.Contains(said, "TROUPE_WROKERS") {
+		if said := saysOf(t, 0, "", "", args...); strings.Contains(said, "TROUPE_WROKERS") {
 			t.Errorf("%q says %s", args, said)
 		}
 	}
@@ -265,5 +265,5 @@ func TestCtrlC(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer s.Close()
-	runs(t, 130, "troupe: interrupted\n", "", "task", "list", "--url", s.URL, "--token", "troupe_one")
+	saysOf(t, 130, "troupe: interrupted\n", "", "task", "list", "--url", s.URL, "--token", "troupe_one")
 }
