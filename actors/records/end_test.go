@@ -14,6 +14,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/backlog"
 	"troupe/actors/records"
+	"troupe/actors/runs"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -32,7 +33,7 @@ func newEndBed(t *testing.T) *endBed {
 	b := &endBed{store: persistence.NewMemory()}
 	seal, err := persistence.NewSeal(make([]byte, 32))
 	if err == nil {
-		b.r, err = records.Open(records.Config{Store: b.store, Seal: seal, Log: zerolog.Nop()})
+		b.r, err = records.Open(records.Config{Store: b.store, Seal: seal, History: &runs.StandardBounds, Log: zerolog.Nop()})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +85,7 @@ func (b *endBed) all(t *testing.T) map[string]string {
 	}
 	all := map[string]string{}
 	for _, rec := range list {
-		if all[rec.Key] = fmt.Sprintf("until %s: %s", rec.Expires, rec.Value); rec.Key[:5] == "dead/" { // sealed: it is another text each time
+		if all[rec.Key] = fmt.Sprintf("until %s: %s", rec.Expires, rec.Value); rec.Key[:5] == "dead/" || rec.Key[:4] == runs.Prefix { // sealed: it is another text each time
 			all[rec.Key] = fmt.Sprint(rec.Expires)
 		}
 	}
@@ -157,5 +158,24 @@ func TestEndsObeyCancellations(t *testing.T) {
 				t.Errorf("it begins again: %v", err)
 			}
 		})
+	}
+}
+
+// TestRunIsWrittenWithItsEnd: whether an end is written alone or with others, its run is there.
+func TestRunIsWrittenWithItsEnd(t *testing.T) {
+	for _, together := range []bool{true, false} {
+		b := newEndBed(t)
+		e := b.ending(engine.EndTimeout)
+		if together {
+			if ok, err := b.prepared(t.Context(), e); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+		} else if _, err := b.r.Queue().End(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		r, err := b.r.Runs.Get(t.Context(), "ada~1", "t1")
+		if err != nil || r.State != api.TaskFailed || r.Code != engine.CodeTaskTimeout || r.Attempts != 1 || !r.Async {
+			t.Errorf("together %v: %+v, %v", together, r, err)
+		}
 	}
 }
