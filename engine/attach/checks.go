@@ -156,7 +156,7 @@ func continueRequest(r *relay, c *command) error {
 		return err
 	}
 	if name, _, ok := scheme(address); !ok || name != "http" && name != "https" {
-		return errors.New("url must begin with http: or https:")
+		return errors.New("the scheme of url must be http or https")
 	}
 	if r.browser.Bounded() {
 		return errors.New("the session has sites or rules for requests, which would not see another address: answer with Fetch.fulfillRequest, or leave url out")
