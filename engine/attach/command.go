@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -65,12 +66,17 @@ func (c *command) allows(names string) error {
 		return err
 	}
 	all := strings.Fields(names)
+	var others []string
 	for name := range c.params {
 		if !slices.Contains(all, name) {
-			return fmt.Errorf("the parameter %q is not open to clients: leave it out", short(name))
+			others = append(others, strconv.Quote(short(name)))
 		}
 	}
-	return nil
+	if len(others) == 0 {
+		return nil
+	}
+	slices.Sort(others)
+	return fmt.Errorf("the parameter %s is not open to clients: leave it out", strings.Join(others[:min(len(others), 10)], " or "))
 }
 
 // text is a parameter that is a text.
