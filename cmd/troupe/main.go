@@ -55,6 +55,7 @@ type commands struct {
 	Run      runCommand       `cmd:"" group:"tasks" help:"Run a task file and print the result: at the service, if one is named, else without one."`
 	Validate validateCommand  `cmd:"" group:"tasks" help:"Check a task file: errors with line and column, the plan it needs and how long it can take."`
 	Task     taskCommands     `cmd:"" group:"tasks" help:"List, show, watch, cancel and retry tasks at a service."`
+	Runs     runsCommands     `cmd:"" group:"tasks" help:"List, search, show, repeat and delete runs: tasks that have ended. Those that have not: troupe task watch, troupe task cancel."`
 	Session  sessionCommands  `cmd:"" group:"tasks" help:"Open, list, show and close sessions at a service."`
 	Batch    batchCommands    `cmd:"" group:"tasks" help:"Run a task for many items at a service, and follow batches."`
 	Schedule scheduleCommands `cmd:"" group:"tasks" help:"Run tasks at certain times at a service: create, list, show, pause, resume, run and remove schedules."`

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"troupe/engine"
 	"troupe/http/address"
 	"troupe/http/answer"
 )
@@ -166,15 +167,20 @@ func describeTask(out io.Writer, t *answer.RecentTask) {
 		}
 		table(out, rows)
 	}
-	if e := t.Evidence; e != nil {
+	describeFiles(out, t.Evidence, t.Trace)
+}
+
+// describeFiles names the files that show how a task went.
+func describeFiles(out io.Writer, e *engine.Evidence, trace string) {
+	if e != nil {
 		for _, of := range [][2]string{{"screenshot", e.Screenshot}, {"HTML", e.HTML}, {"console", e.Console}, {"network", e.Network}} {
 			if of[1] != "" {
 				fmt.Fprintf(out, "%s: %s\n", of[0], of[1])
 			}
 		}
 	}
-	if t.Trace != "" {
-		fmt.Fprintf(out, "trace: %s\n", t.Trace)
+	if trace != "" {
+		fmt.Fprintf(out, "trace: %s\n", trace)
 	}
 }
 

@@ -37,18 +37,24 @@ func (c *taskFile) read(w *environment) (source []byte, files []engine.Upload, e
 	case len(source) > maxTask:
 		return nil, nil, usage("read the task: it is larger than %d bytes", maxTask)
 	}
-	for _, name := range c.File {
+	files, err = uploads(c.File)
+	return source, files, err
+}
+
+// uploads finds files that go with a request.
+func uploads(names []string) (files []engine.Upload, err error) {
+	for _, name := range names {
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, nil, usage("read --file: %w", err)
+			return nil, usage("read --file: %w", err)
 		}
 		path, err := filepath.Abs(name)
 		if err != nil {
-			return nil, nil, usage("read --file: %w", err)
+			return nil, usage("read --file: %w", err)
 		}
 		files = append(files, engine.Upload{
 			Name: info.Name(), Type: mime.TypeByExtension(filepath.Ext(name)), Path: path, Size: info.Size(),
 		})
 	}
-	return source, files, nil
+	return files, nil
 }

@@ -59,6 +59,7 @@ const (
 // The kinds.
 var (
 	Task     = Kind{"/v1/tasks/", "the id of a task", identifier.MatchString, "such as task_5c49f9d7f0a20751_1795449031"}
+	Run      = Kind{"/v1/runs/", "the id of a run", run, "such as task_5c49f9d7f0a20751_1795449031"}
 	Batch    = Kind{"/v1/batches/", "the id of a batch", identifier.MatchString, "such as batch_5c49f9d7f0a20751_1795449031"}
 	Schedule = Kind{"/v1/schedules/", "the id of a schedule", identifier.MatchString, "such as sched_5c49f9d7f0a20751_1795449031"}
 	Flow     = Kind{"/v1/flows/", "the name of a flow", flow, likeVersion}
@@ -73,6 +74,9 @@ func flow(s string) bool {
 	_, _, ok := engine.ParseFlowReference(s)
 	return ok
 }
+
+// run reports whether a text can be the id of a run: counts is a path of its own.
+func run(s string) bool { return identifier.MatchString(s) && s != "counts" }
 
 // profile reports whether a text is the name of a profile, or a name and a version.
 func profile(s string) bool {
