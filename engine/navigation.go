@@ -247,7 +247,7 @@ func (nv *navigation) settledTab(ctx context.Context, s *Step) (*browser.Tab, er
 const maxShownURL = 8 << 10
 
 // lastPageTime is how long a page may take to say what it is when a task is over.
-const lastPageTime = 250 * time.Millisecond
+const lastPageTime = time.Second
 
 // lastPage is the page that the task leaves behind, nil where there is none. One that does
 // not answer in time has only its address.
