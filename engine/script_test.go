@@ -42,7 +42,7 @@ var only = flag.String("case", "", "run only the cases whose name matches")
 // other objects at least with the fields named. A string that begins with "~" is
 // a regular expression, null wants nothing to be there. Beside the outcome's own
 // fields there are "error" and "code" of the first failure, "warning", "notes" of
-// all steps of the trace, "invalid"
+// all steps of the trace, "dataHas" with some fields of the data, "invalid"
 // with the faults of a request that was refused, "picture" (see picture_test.go)
 // and "within", the most milliseconds that it may have taken.
 //
@@ -186,6 +186,8 @@ func runCaseOn(t *testing.T, instance func(testing.TB) *instance, body, want str
 			if ms := got["duration"].(float64) / 1e6; ms > v.(float64) {
 				diffs = append(diffs, fmt.Sprintf("within: want %v ms, took %.0f", v, ms))
 			}
+		case "dataHas":
+			matchValue(key, v, got["data"], false, &diffs)
 		default:
 			matchValue(key, v, got[key], key == "data", &diffs)
 		}

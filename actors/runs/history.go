@@ -160,6 +160,9 @@ func (h *History) read(ctx context.Context, key string) (*Run, error) {
 
 // Get reads a run of an account that has ended.
 func (h *History) Get(ctx context.Context, account, id string) (*Run, error) {
+	if h != nil {
+		h.settle(ctx)
+	}
 	r, err := h.Find(ctx, account, id)
 	if err == nil && r.State == api.TaskPending {
 		return nil, persistence.ErrNotFound

@@ -61,6 +61,7 @@ func (h *History) List(ctx context.Context, q Query) (p Page, err error) {
 // scan calls f for the runs of a query until it returns false or the budget is spent, and
 // returns the cursor behind the last one that it has looked at.
 func (h *History) scan(ctx context.Context, q Query, unreadable *[]string, f func(*Run) bool) (next string, err error) {
+	h.settle(ctx)
 	prefix, needles := Prefix+q.Account+"/", q.needles()
 	began := time.Now()
 	w := h.walk(q)

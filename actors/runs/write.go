@@ -15,6 +15,7 @@ const (
 	// process loses no more than those.
 	groupAfter = 200 * time.Millisecond
 	groupLen   = 256
+	settleTime = time.Second // for what waits when somebody reads
 	// maxWaiting and maxWaitingBytes bound what waits for a store that is slower than the tasks.
 	maxWaiting      = 8192
 	maxWaitingBytes = 16 << 20
@@ -90,6 +91,18 @@ func (h *History) Flush(ctx context.Context) error {
 		if err := h.writeGroup(ctx, group); err != nil {
 			return err
 		}
+	}
+}
+
+// settle writes what waits before the history is read: a client that has its answer finds the
+// run of its task. What cannot be written now is only missing.
+func (h *History) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	if err := h.Flush(ctx); err != nil {
+		h.mu.Lock()
+		h.soon()
+		h.mu.Unlock()
 	}
 }
 

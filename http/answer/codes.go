@@ -77,7 +77,7 @@ var table = []CodeInfo{
 	{engine.CodeUnsupportedMediaType, 415, false, 0, "The content type is not supported"},
 	{CodeRangeNotSatisfiable, 416, false, 0, "The Range is outside the file"},
 	{CodeWrongHost, 421, false, 0, "The Host is not one of the service's names: the operator sets them with --host"},
-	{CodeUpgradeRequired, 426, false, 0, "Live pictures and attached clients need a WebSocket"},
+	{CodeUpgradeRequired, 426, false, 0, "Live pictures need a WebSocket"},
 	{engine.CodeDailyLimit, 429, true, time.Hour, "Daily task limit reached"},
 	{engine.CodeTooManyWaiting, 429, true, time.Second, "Too many requests of the account are waiting"},
 	{engine.CodeScheduleLimit, 403, false, 0, "The account has as many schedules as its plan allows"},

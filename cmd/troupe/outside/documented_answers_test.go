@@ -11,6 +11,9 @@ import (
 	"testing"
 )
 
+// utcTime is a time as answers have it.
+var utcTime = regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"$`)
+
 // varying says of fields that differ from one run to the next how they look.
 // What a document shows in them must look so, too.
 var varying = map[string]*regexp.Regexp{
@@ -22,12 +25,16 @@ var varying = map[string]*regexp.Regexp{
 	"duration":   regexp.MustCompile(`^\d+$`),
 	"durationMs": regexp.MustCompile(`^\d+(\.\d+)?$`),
 	"timing":     regexp.MustCompile(`^\{"domContentLoaded":\d+,"load":\d+,"responseStart":\d+\}$`),
+	"waited":     regexp.MustCompile(`^\d+$`),
+	"askedAt":    utcTime,
+	"startedAt":  utcTime,
+	"endedAt":    regexp.MustCompile(`^"20(…|\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?)Z"$`),
 	"bytesIn":    regexp.MustCompile(`^[1-9]\d*$`),
 	"bytesOut":   regexp.MustCompile(`^[1-9]\d*$`),
 	"batchId":    regexp.MustCompile(`^"batch_[0-9a-f]{16}_\d{10}"$`),
 	"scheduleId": regexp.MustCompile(`^"sched_[0-9a-f]{16}_\d{10}"$`),
 	"cursor":     regexp.MustCompile(`^"[0-9a-f]{14}/\d{10}"$|^"\d+"$`),
-	"since":      regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"$`),
+	"since":      utcTime,
 	"resetAt":    regexp.MustCompile(`^"\d{4}-\d\d-\d\dT00:00:00Z"$`),
 	"usedToday":  regexp.MustCompile(`^\d+$`),
 	"storage":    regexp.MustCompile(`^\{"bytes":\d+,"files":\d+,"uploadingBytes":\d+\}$`),
