@@ -11,6 +11,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/fsm"
+	"troupe/actors/records"
 	"troupe/actors/schedule"
 	"troupe/engine"
 )
@@ -25,7 +26,7 @@ func TestPoolHearsBeforeTheClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := &nodeParts{cfg: cfg, log: zerolog.Nop(), system: newSystem(zerolog.Nop()), launches: newLaunchLimiter(1)}
+		n := &nodeParts{cfg: cfg, log: zerolog.Nop(), system: newSystem(zerolog.Nop()), launches: newLaunchLimiter(1), records: &records.Store{}}
 		// Pool and the client are the same actor, so the order is known.
 		n.pool = n.system.NewLocalPID("pool")
 		_, err = n.system.Root.SpawnNamed(actor.PropsFromFunc(func(ctx actor.Context) {
