@@ -14,7 +14,7 @@ import (
 
 // notAsked are headers that handlers read and that pages may send without asking, or
 // never send themselves.
-var notAsked = []string{"Origin", "Accept", "X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "Sec-Websocket-Protocol", "Accept-Encoding", "Expect", "Content-Encoding",
+var notAsked = []string{"Origin", "Accept", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "Sec-Websocket-Protocol", "Accept-Encoding", "Expect", "Content-Encoding",
 	"Access-Control-Request-Method", "Content-Length", "Transfer-Encoding", "Content-Transfer-Encoding"}
 
 // TestPreflightOfEveryRoute: what the browser asks before it sends a request of an
