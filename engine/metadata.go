@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"troupe/engine/lang"
 )
 
@@ -71,9 +73,16 @@ func (d *decoder) readMetadata(n *lang.Node) Metadata {
 	if len(n.Fields) == 0 {
 		return nil
 	}
-	var short bytes.Buffer
-	if json.Compact(&short, n.JSON()) != nil {
+	return ShortMetadata(n.JSON())
+}
+
+// ShortMetadata is metadata as it stands in the text of a task, without blanks and with its
+// characters themselves: clients spell ü as \u00fc, and nobody searches for that. Nil: there is
+// none.
+func ShortMetadata(said json.RawMessage) Metadata {
+	short := jsontext.Value(bytes.Clone(said))
+	if short.Kind() != '{' || short.Format(jsontext.AllowInvalidUTF8(true)) != nil || len(short) == len("{}") {
 		return nil
 	}
-	return short.Bytes()
+	return Metadata(short)
 }

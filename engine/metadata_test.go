@@ -55,3 +55,19 @@ func TestLabelAndMetadata(t *testing.T) {
 		t.Error("a session took metadata")
 	}
 }
+
+// TestMetadataHasItsCharacters: clients that write characters as escapes are found by those.
+func TestMetadataHasItsCharacters(t *testing.T) {
+	task, err := engine.Parse([]byte(`{"metadata":{ "city": "K\u00f6ln \u003c", "n": 1.50 },"actions":[{"wait":0}]}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"city":"Köln <","n":1.50}`; string(task.Metadata) != want {
+		t.Errorf("metadata is %s, want %s", task.Metadata, want)
+	}
+	for _, none := range []string{``, ` `, `{}`, `{ }`, `null`, `[]`, `{"a":`} {
+		if got := engine.ShortMetadata([]byte(none)); got != nil {
+			t.Errorf("%q gives %s", none, got)
+		}
+	}
+}

@@ -128,8 +128,7 @@ func (nv *navigation) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, ad
 	return res, err
 }
 
-// judge tells of a page's status that says that something is wrong with it: as a failure of
-// the step where that is to be one.
+// judge warns of a status of 400 or more, or fails the step where its options ask for that.
 func (nv *navigation) judge(s *Step, at arrival) error {
 	if at.Status < 400 {
 		return nil

@@ -93,8 +93,7 @@ func readRunQuery(ctx *fasthttp.RequestCtx, account persistence.Account, more ..
 		fault("to", "want a time after from")
 	}
 	if q.Token != "" && !strings.HasPrefix(q.Token, "tok_") {
-		fault("token", "want the identifier of a token, as GET /v1/tokens lists it, such as tok_0123456789abcdef")
-		faults[len(faults)-1].Message = "want the identifier of a token, as GET /v1/tokens lists it: it begins with tok_"
+		fault("token", "want the identifier of a token, as GET /v1/tokens lists it: it begins with tok_")
 	}
 	if s := text("code"); s != "" {
 		for _, c := range strings.Split(s, ",") {

@@ -71,5 +71,5 @@ func (q *Queued) Said() (label string, metadata engine.Metadata) {
 		} `json:"source"`
 	}
 	_ = json.Unmarshal(q.Task, &w) // it was checked when it came
-	return w.Source.Label, runs.Metadata(w.Source.Metadata)
+	return w.Source.Label, engine.ShortMetadata(w.Source.Metadata)
 }

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -205,15 +204,6 @@ func (r *Run) Read(task []byte) {
 	if json.Unmarshal(task, &w) != nil || json.Unmarshal(w.Source, &said) != nil {
 		return // it was checked when it came
 	}
-	r.Label, r.Metadata, r.Actions, r.Uploads = said.Label, Metadata(said.Metadata), len(said.Actions), len(w.Files)
+	r.Label, r.Metadata, r.Actions, r.Uploads = said.Label, engine.ShortMetadata(said.Metadata), len(said.Actions), len(w.Files)
 	r.requests(w.Source)
-}
-
-// Metadata is that of a task as it stands in its text; nil: none.
-func Metadata(said json.RawMessage) engine.Metadata {
-	var short bytes.Buffer
-	if len(said) == 0 || said[0] != '{' || json.Compact(&short, said) != nil || short.Len() == len("{}") {
-		return nil
-	}
-	return short.Bytes()
 }
