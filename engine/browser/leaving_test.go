@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 )
 
@@ -48,5 +49,34 @@ func TestLooksAfterAskingToLeave(t *testing.T) {
 	tab.AskedToLeave()
 	if r, err := tab.Script.Query(ctx, "point", look); err != nil || r.Code != "" {
 		t.Fatal(r, err)
+	}
+}
+
+// TestArrivesAfterAskingToLeave: nor is it taken for having arrived.
+func TestArrivesAfterAskingToLeave(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<title>%s</title>", r.URL.Path)
+	}))
+	t.Cleanup(srv.Close)
+	ctx, tab := newTab(t)
+	if err := tab.Navigation.Open(ctx, srv.URL+"/first"); err != nil {
+		t.Fatal(err)
+	}
+	load := map[string]any{"ms": 5000}
+	if r, err := tab.Script.CallOnArrival(ctx, "load", load); err != nil || r.Code != "" {
+		t.Fatal(r, err)
+	}
+	if _, err := tab.Script.Evaluate(ctx, `setTimeout(() => { location = '/second' }, 100)`, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	tab.AskedToLeave()
+	r, err := tab.Script.CallOnArrival(ctx, "load", load)
+	if err != nil || r.Code != "" {
+		t.Fatal(r, err)
+	}
+	if !strings.Contains(string(r.Value), `"title":"/second"`) {
+		t.Errorf("it has arrived at %s", r.Value)
 	}
 }

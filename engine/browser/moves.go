@@ -199,14 +199,23 @@ func (m *moves) state() (bool, <-chan struct{}) {
 // puts off tasks of pages that have much to draw after input.
 const lateStart = 500 * time.Millisecond
 
-// leavesLate reports whether a frame that was asked to leave, and has answered before
-// it began to, begins to after all. One that was asked in vain costs that time.
+// leavesLate reports whether a frame that was asked to leave since it was last looked at, and
+// has answered before it began to, begins to after all.
 func (m *moves) leavesLate(ctx context.Context, closed <-chan struct{}) bool {
+	if !m.asked.Load() {
+		return false
+	}
+	return m.startsLate(ctx, closed)
+}
+
+// startsLate reports whether a frame that was asked to leave, and has not begun to, begins
+// to after all. One that was asked in vain costs that time.
+func (m *moves) startsLate(ctx context.Context, closed <-chan struct{}) bool {
 	m.mu.Lock()
-	began, started := m.began, m.started
+	began, since, started := m.began, m.since, m.started
 	m.mu.Unlock()
-	if began || !m.asked.Load() {
-		return false // it has gone, or come back from where it went
+	if began || since.IsZero() {
+		return false // it has gone, or come back from where it went, or stays
 	}
 	timer := time.NewTimer(lateStart)
 	defer timer.Stop()
@@ -219,6 +228,11 @@ func (m *moves) leavesLate(ctx context.Context, closed <-chan struct{}) bool {
 			return true
 		default:
 		}
+		m.mu.Lock()
+		if !m.began && m.since.Equal(since) {
+			m.arrives() // it stays
+		}
+		m.mu.Unlock()
 	case <-closed:
 	case <-ctx.Done():
 	}

@@ -160,12 +160,12 @@ func (ps *PageScript) Tell(call string) {
 	}
 }
 
-// awaitLeave waits until the page has gone to its new document or stays after all.
-// The browser says that it loads before it answers the call that saw the page
-// leave, so a page that does not load any more has stayed.
+// awaitLeave waits until the page has gone to its new document or stays after all. Where
+// the load of the one before has ended between the page's asking and the browser's
+// beginning, there is nothing to see for a moment.
 func (ps *PageScript) awaitLeave(ctx context.Context) error {
 	loading, stopped := ps.moves.state()
-	if loading {
+	if loading || ps.moves.startsLate(ctx, ps.tab.closed) {
 		gone := make(chan error, 1)
 		wctx, cancel := context.WithCancel(ctx)
 		defer cancel()
