@@ -13,7 +13,7 @@ import (
 )
 
 // watched is a request that hears of everything that pages tell.
-const watched = `"timeout":120000,"config":{"actionTimeout":60000,"trace":true,"onFailure":{"console":true,"network":true}}`
+const watched = `"timeout":600000,"config":{"actionTimeout":60000,"trace":true,"onFailure":{"console":true,"network":true}}`
 
 // largePages are pages, and scripts of a task, that give as much as they can where
 // nobody has asked for it.

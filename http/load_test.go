@@ -21,6 +21,7 @@ import (
 	"troupe/persistence"
 	"troupe/testkit"
 	"troupe/testkit/heap"
+	"troupe/testkit/leaks"
 )
 
 // loadActors count what is loaded for answers that may be large.
@@ -182,7 +183,7 @@ func TestWeighedBeforeItIsLoaded(t *testing.T) {
 // TestRepeatsOfALargeAnswer: what clients that repeat a key and read nothing have in
 // memory follows the account's limit, and not their number.
 func TestRepeatsOfALargeAnswer(t *testing.T) {
-	beside(t)
+	leaks.Check(t) // and nothing runs beside it: it measures the heap
 	const each, clients, limit = 8 << 20, 20, 32 << 20
 	eng := testkit.NewEngine()
 	eng.Default = func(testkit.Call) testkit.Script {
@@ -231,7 +232,7 @@ func TestRepeatsOfALargeAnswer(t *testing.T) {
 // TestStreamsThatNobodyReads: streams of events whose tasks have large results weigh what
 // they hold, follow their account's limit, and end when nobody takes it.
 func TestStreamsThatNobodyReads(t *testing.T) {
-	beside(t)
+	leaks.Check(t) // and nothing runs beside it: it measures the heap
 	const each, clients, limit = 8 << 20, 16, 32 << 20
 	c := &fakeActors{
 		follow: func(context.Context, *api.Follow) (*api.Followed, error) {
