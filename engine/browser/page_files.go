@@ -64,6 +64,8 @@ var (
 	fillJS string
 	//go:embed js/taken.js
 	takenJS string
+	//go:embed js/takenout.js
+	takenOutJS string
 	//go:embed js/act.js
 	actJS string
 	//go:embed js/choose.js

@@ -20,7 +20,7 @@ var (
 	arrival = partOf(&loadJS, &calmJS)
 	entry   = newPart(func() string { return base.script() + arrival.script() })
 	common  = partOf(&seekJS, &readJS, &pageJS, &rehearseJS)
-	actions = partOf(&reachJS, &placeJS, &freeJS, &standinJS, &guardJS, &fillJS, &takenJS, &actJS)
+	actions = partOf(&reachJS, &placeJS, &freeJS, &standinJS, &guardJS, &fillJS, &takenJS, &takenOutJS, &actJS)
 	// moreActions are what less frequent actions need besides.
 	moreActions = partOf(&textJS, &findbyJS, &viewJS, &chooseJS, &selectionJS, &dropJS, &conditionsJS, &foreachJS, &outwardJS)
 	locators    = partOf(&eachJS, &rolesJS, &statedJS, &expressionsJS, &pointingJS, &statesJS, &shownJS, &unreadJS, &nearJS)

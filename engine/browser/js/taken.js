@@ -31,7 +31,7 @@ const byParts = (el, a) => a.few < a.keys && !handsOn(el) && !oneByOne(el) && (i
 const attend = (el, a, others = 0) => {
   unattend();
   const before = textIn(el), lines = a.text.split('\n'), view = viewOf(el), few = byParts(el, a);
-  const w = typing = { id: a.id, el, t: a.t, in: a.in, each: a.each, i: a.i, text: a.text, before, last: before, base: a.clear || isPart(el) ? '' : before, start: a.clear || isPart(el) ? '' : before, lines, line: 0, keys: few ? a.few : a.keys, left: (few ? a.few : a.keys) + others, into: [], moved: false, enters: 0, lost: 0, fell: 0, seen: 0, kept: a.tries > 0, odd: null, blind: handsOn(el) };
+  const w = typing = { id: a.id, el, t: a.t, in: a.in, each: a.each, i: a.i, text: a.text, before, last: before, base: a.clear || isPart(el) ? '' : before, start: a.clear || isPart(el) ? '' : before, lines, line: 0, keys: few ? a.few : a.keys, left: (few ? a.few : a.keys) + others, into: [], moved: false, enters: 0, lost: 0, fell: 0, seen: 0, kept: a.tries > 0, odd: null, blind: handsOn(el), chars: [...a.text], pieces: [], part: 0 };
   if (w.left === 0) return false;
   w.all = w.left;
   w.into.push(el);
@@ -145,6 +145,7 @@ const follows = (w, e) => {
     w.seen++;
     if (!w.into.includes(to) && w.into.length < longest) w.into.push(to);
     const has = textIn(el);
+    takesOut(w, has);
     w.moved ||= has !== w.before;
     if (!w.blind && has === w.last && !filledUp(el) && (nowhere(dom.doc(el)) && to !== el || closed(el) || hiddenFor(el) !== '')) { w.fell++; w.hear(); }
     w.last = has;
@@ -254,6 +255,8 @@ const outcome = (w, name, secret, a = {}) => {
     if (!el) return w.lost ? fail('element_gone', `Element "${name}" went away while it was typed into: ${w.lost} of the keys were left`) : { v: {} };
     const got = textIn(el), want = w.base + w.lines[w.line];
     if (holds(el, got, want, w.lines[w.line])) return { v: {} };
+    const more = got === '' ? leftOfPieces(w, el, got) : '';
+    if (more) return { v: { rest: more } };
     // What came before the first key that was lost is there, whatever the page has made
     // of it, or nothing is: then the whole text comes again.
     const chars = [...w.text];
@@ -266,6 +269,8 @@ const outcome = (w, name, secret, a = {}) => {
   const got = textIn(el), elsewhere = w.into.filter((f) => f !== el && attached(f) && textIn(f));
   const lost = !!a.id && (w.lost > 0 || w.fell > 0 || !elsewhere.length && (a.unfocused || unfocused(el)));
   if (lost && !a.last) {
+    const more = leftOfPieces(w, el, got);
+    if (more) return { v: { rest: more } };
     if (got === w.before) return { v: { again: true } };
     const rest = isPart(el) ? '' : restOf(w, got);
     if (rest !== '') return { v: rest.length < w.text.length ? { rest } : { again: true } };
@@ -274,6 +279,10 @@ const outcome = (w, name, secret, a = {}) => {
   const went = elsewhere.length ? `; ${nameOf(elsewhere[0])} holds ${show(textIn(elsewhere[0]))}` : '';
   const note = (s) => ({ v: {}, w: [s + went] });
   const full = el.maxLength >= 0 && got.length >= el.maxLength ? `: it takes at most ${el.maxLength} character${el.maxLength === 1 ? '' : 's'}` : '';
+  if (got === '' && !elsewhere.length && tookAll(w)) {
+    if (standsInPage(w, el)) return { v: {} };
+    if (w.pieces.length === 1 && attached(w.el)) return note(`"${name}" is empty again: the page emptied it when the text was whole`);
+  }
   if (!w.moved && got === w.before && !w.odd && w.line === 0) {
     if (isEditable(el) && squash(w.text) === '') return squash(got) === '' ? { v: {} } : note(`"${name}" still holds ${show(got)}`);
     if (elsewhere.length) return note(`"${name}" took nothing of the text: the focus went to ${nameOf(elsewhere[0])}`);
@@ -306,7 +315,7 @@ T.filled = async (a) => {
 
 // came says what has become of a value that was put into a field at one moment.
 const came = async (a, el, before, want, secret) => {
-  const w = typing = { el, t: a.t, in: a.in, each: a.each, i: a.i, text: secret ? a.text : want, before, base: '', start: '', lines: [want], line: 0, into: [], moved: false, enters: 0, lost: 0, odd: null };
+  const w = typing = { el, t: a.t, in: a.in, each: a.each, i: a.i, text: secret ? a.text : want, before, base: '', start: '', lines: [want], line: 0, into: [], moved: false, enters: 0, lost: 0, odd: null, chars: [], pieces: [], part: 0 };
   await undefined;
   for (let i = 0; i < 3 && !taken(w); i++) {
     if (gone()) return { v: { set: true } };
