@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"troupe/engine/lang"
 )
@@ -21,8 +22,24 @@ var _ = define(Action[lang.Selector]{
 			}
 			arg["text"] = text
 		}
-		err := r.page.ask(ctx, s, "selectText", v, arg, nil)
+		// A frame's process tells the main page a little later that something in it has the focus.
+		err := r.page.focusTold(ctx, v, func() error {
+			var is struct {
+				Takes bool `json:"takes"` // what is typed
+			}
+			err := r.page.ask(ctx, s, "selectText", v, arg, &is)
+			if err == nil && !is.Takes {
+				err = errNoField
+			}
+			return err
+		})
+		if errors.Is(err, errNoField) {
+			err = nil
+		}
 		r.page.input = sentAct // editors get the event in a task of its own
 		return nil, err
 	},
 })
+
+// errNoField says that what is selected is not in a field: nothing has got the focus.
+var errNoField = errors.New("selected where nothing is typed")

@@ -268,5 +268,5 @@ T.hasFocus = async (a) => {
     const doc = isFrame(inner) && frameDocument(inner), shadow = rootIn(inner);
     inner = doc ? dom.active(doc) : shadow ? dom.activeInShadow(shadow) : null;
   }
-  return { v: !el || is(el, 'body', 'html') ? null : nameOf(el) };
+  return { v: !el || is(el, 'body', 'html') && !isEditable(el) ? null : nameOf(el) };
 };

@@ -1,7 +1,7 @@
 // Marking texts, and the clipboard.
 
 // T.selectText({t, in, ms, text}): marks the text of an element, or the first place in
-// it that has a text.
+// it that has a text, and gives whether it takes what is typed.
 T.selectText = (a) => withFirst(a, (host, why) => {
   const el = fieldIn(host) || host;
   why.e = hiddenFor(el);
@@ -9,20 +9,23 @@ T.selectText = (a) => withFirst(a, (host, why) => {
   intoView(el);
   if (is(el, 'input', 'textarea')) {
     focusOn(el);
-    if (a.text === undefined) { el.select(); return done; }
+    if (a.text === undefined) { el.select(); return { v: { takes: true } }; }
     const at = valueOf(el).indexOf(a.text);
     if (at < 0) { why.c = 'invalid_value'; why.e = 'does not contain that text'; return undefined; }
     try { el.setSelectionRange(at, at + a.text.length); } catch { return fail('invalid_value', `Element "${a.t.a}" is an input of type ${dom.inputType(el)}, of which only all can be selected`); }
-    return done;
+    return { v: { takes: true } };
   }
-  if (isEditable(el)) focusOn(el);
+  if (isEditable(el)) focusOn(editedAs(el));
   const range = textRange(el, a.text);
   if (!range) { why.c = 'invalid_value'; why.e = a.text === undefined ? 'has no text' : 'does not contain that text'; return undefined; }
   const selection = viewOf(el).getSelection();
   selection.removeAllRanges();
   selection.addRange(range);
-  return done;
+  return { v: { takes: isEditable(el) } };
 });
+
+// editedAs is the whole that an editable element is a part of: that takes the focus.
+const editedAs = (el) => { for (let p; (p = above(el)) && isElement(p) && isEditable(p);) el = p; return el; };
 
 // textRange is the first range in an element with a text, or all of the element's text.
 const textRange = (el, text) => {
