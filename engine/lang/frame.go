@@ -84,7 +84,7 @@ func (f Frame) Target(values Values) (Target, error) {
 		return Target{}, err
 	}
 	quoted := cssString(name)
-	return Target{Kind: "css", Sel: "iframe[name=" + quoted + "],frame[name=" + quoted + "],object[name=" + quoted + "],embed[name=" + quoted + "]", As: `iframe[name="` + Short(name, 200) + `"]`}, nil
+	return Target{Kind: "css", Sel: "iframe[name=" + quoted + "],frame[name=" + quoted + "],object[name=" + quoted + "],embed[name=" + quoted + "]", As: "iframe[name=" + cssString(Short(name, 200)) + "]"}, nil
 }
 
 // Address is the pattern of the frame's address, with its values filled in.

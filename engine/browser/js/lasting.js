@@ -53,8 +53,8 @@ const lastingChoices = function* (el, role, name) {
   if (text !== '' && text.length <= 80) yield { text, exact: true };
   if (id && !madeAnew.test(id)) yield '#' + CSS.escape(id);
   const form = attr(el, 'name');
-  if (form) yield `${dom.tag(el)}[name="${CSS.escape(form)}"]`;
-  for (const c of classesWritten(el)) yield `${dom.tag(el)}.${c}`;
+  if (form) yield `${CSS.escape(dom.tag(el))}[name=${inCSS(form)}]`;
+  for (const c of classesWritten(el)) yield `${CSS.escape(dom.tag(el))}.${c}`;
 };
 // An id with a long number, two numbers or other than words is one that a tool makes for
 // each load of the page.

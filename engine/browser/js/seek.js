@@ -24,11 +24,13 @@ Object.assign(dom, {
 const nameOf = (el) => {
   let s = dom.tag(el);
   const id = dom.attribute(el, 'id'), cls = dom.attribute(el, 'class'), name = dom.attribute(el, 'name');
-  if (id) s += '#' + id;
-  else if (cls && cls.trim()) { const all = cls.trim().split(/\s+/); s += '.' + all.slice(0, 3).join('.') + (all.length > 3 ? '…' : ''); }
-  else if (name) s += `[name="${name}"]`;
+  if (id) s += '#' + CSS.escape(upTo(id, 100));
+  else if (cls && cls.trim()) { const all = cls.trim().split(/\s+/); s += '.' + all.slice(0, 3).map((c) => CSS.escape(upTo(c, 100))).join('.') + (all.length > 3 ? '…' : ''); }
+  else if (name) s += `[name=${inCSS(upTo(name, 100))}]`;
   return upTo(s, 100);
 };
+// inCSS is a text of a page as a string of CSS.
+const inCSS = (s) => `"${s.replace(/["\\]/g, '\\$&').replace(/[\u0000-\u001f\u007f]/g, (c) => `\\${c.charCodeAt(0).toString(16)} `)}"`;
 
 const an = (s) => (/^([aeiou]|h(tml|r|\d)\b)/.test(s) ? 'an ' : 'a ') + s;
 
@@ -408,7 +410,7 @@ elsewhere = (t, place) => {
     for (const [f, d] of frames(document)) {
       let n = 0;
       try { n = query(d, t.k, t.s).length; } catch {}
-      if (n && !place?.length) notes.push(`${n} ${n === 1 ? 'match' : 'matches'} in iframe ${dom.attribute(f, 'id') ? '#' + dom.attribute(f, 'id') : nameOf(f)}`);
+      if (n && !place?.length) notes.push(`${n} ${n === 1 ? 'match' : 'matches'} in iframe ${dom.attribute(f, 'id') ? '#' + CSS.escape(dom.attribute(f, 'id')) : nameOf(f)}`);
     }
     if (!notes.length && t.k === 'xpath') {
       // A name in XPath means HTML in an HTML document and nothing at all in one
