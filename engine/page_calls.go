@@ -336,7 +336,7 @@ func (pc *pageCalls) strict(ctx context.Context) (context.Context, context.Cance
 // awaitLoaded waits for the page to be there and loaded, but not so long that no time
 // for the picture is left.
 func (pc *pageCalls) awaitLoaded(ctx context.Context, t *browser.Tab) error {
-	arg := map[string]any{"ms": max(0, Millis(time.Until(pc.run.deadline)/2))}
+	arg := map[string]any{"ms": max(0, Millis(time.Until(pc.run.deadline)/2)), "brief": true}
 	pc.addSettle(arg)
 	_, err := t.Script.Call(ctx, "load", arg) // what is missing is missing in the picture
 	if err == nil {

@@ -47,6 +47,8 @@ const one = (root, css) => {
   const t = dom.type(root);
   return t === 9 ? dom.oneInDocument(root, css) : t === 11 ? dom.oneInFragment(root, css) : dom.oneInElement(root, css);
 };
+// Documents that somebody has waited for in vain: they may never end, and are taken as they are.
+const vain = new WeakSet();
 const body = (doc) => one(doc, 'body') || dom.rootElement(doc);
 const viewOf = (el) => dom.view(dom.doc(el) || el);
 const frameDocument = (el) => {

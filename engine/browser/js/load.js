@@ -37,9 +37,10 @@ T.load = async (a) => {
     const timer = later(() => {
       tick();
       if (gone()) return resolve({ n: true });
+      vain.add(document);
       if (dom.state(document) !== 'loading' || entry()?.responseEnd > 0) return resolve(at('resources'));
       resolve(begun() ? at('document') : fail('timeout', 'the document is still arriving'));
-    }, Math.max(a.ms, 0));
+    }, Math.max(a.brief && vain.has(document) ? Math.min(a.ms, 300) : a.ms, 0));
     const finish = () => {
       tick();
       timer();

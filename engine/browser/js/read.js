@@ -55,8 +55,11 @@ T.extract = async (a) => {
 // see it, and not a half of it.
 const arrived = async (a) => {
   if (!(await settle(a))) return false;
-  if (a.settle && dom.state(document) === 'loading') {
-    await new Promise((r) => { later(r, a.ms / 2); dom.listen(document, 'readystatechange', r, { once: true }); });
+  if (a.settle && dom.state(document) === 'loading' && !vain.has(document)) {
+    await new Promise((r) => {
+      const off = later(() => { vain.add(document); r(); }, a.ms / 2);
+      dom.listen(document, 'readystatechange', () => { off(); r(); }, { once: true });
+    });
   }
   return !gone();
 };

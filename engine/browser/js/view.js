@@ -6,7 +6,12 @@ T.scroll = async (a) => {
   if (!(await settle(a))) return { n: true };
   const why = {};
   // A page that still arrives may not be long enough yet.
-  const since = now(), arriving = (d) => dom.state(d) === 'loading' && now() - since < a.ms / 2;
+  const since = now(), arriving = (d) => {
+    if (dom.state(d) !== 'loading' || vain.has(d)) return false;
+    if (now() - since < a.ms / 2) return true;
+    vain.add(d);
+    return false;
+  };
   const doc = await until(a.ms, () => {
     delete why.e;
     const d = enter(a.in, why);
