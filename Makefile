@@ -124,6 +124,7 @@ soak: setup ## Play tasks of every kind for 15 minutes or 10,000 tasks; fails on
 chaos: setup ## Let browsers, pages, servers, clients and disks fail under load; fails on a broken promise. CHAOS=10 SEED=7
 	go test ./cmd/troupe/outside -run '^(TestChaos|TestKills|TestKilledService|TestFullDisk|TestDamagedStore|TestClockSteps)$$' -v -count=1 -timeout 2h -chaos $(or $(CHAOS),3) -chaos.conns 10000 -seed $(or $(SEED),1)
 	go test ./cluster -run '^(TestHistory|TestPowerLoss|TestFullDiskOfANode)$$' -v -count=1 -faults $(or $(FAULTS),1m) -seed $(or $(SEED),1)
+	go test ./http -run SurvivesKills -v -count=1 -queue-tasks 3000 -queue-kills 10
 	go test ./engine ./persistence -run '^(TestHostilePages|TestACrashIsADefiniteAnswerAtOnce|TestACrashedPageEndsTheTask|TestAStoppedBrowserDoesNotAnswer|TestDamageIsRefused|TestFullDiskStopsWrites)$$' -v -count=1
 
 module: ## Give the Go module a path of its own: TO=example.org/troupe

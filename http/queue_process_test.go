@@ -33,8 +33,8 @@ import (
 
 // Further flags of the tests of the queue between processes.
 var (
-	queueTasks = flag.Int("queue-tasks", few(600, 1500), "tasks that are queued while the service is killed")
-	queueKills = flag.Int("queue-kills", few(3, 6), "how often the service is killed meanwhile")
+	queueTasks = flag.Int("queue-tasks", few(600, 800), "tasks that are queued while the service is killed")
+	queueKills = flag.Int("queue-kills", few(3, 5), "how often the service is killed meanwhile")
 )
 
 // few is a default: most if all tests are asked for, less otherwise.
