@@ -75,9 +75,9 @@ RACED = $(subst $(empty) $(empty),|,$(strip \
 	TestAgentOutlivesANode TestBatchRun TestChaos TestDrainAndResume TestKilledService TestKills \
 	TestLoad TestQueueOfPagesThroughKills TestSharedBrowsers TestSoak TestStop TestThreeNodes))
 
-# The tests that need.NoRace skips: they compute for long, and nothing in them runs side
-# by side.
-PLAIN = actors/batch actors/runs . actors cluster/link engine http http/mcp persistence
+# The tests that need.NoRace skips: they compute for long, or measure the heap, and shorter
+# tests have the same code side by side.
+PLAIN = actors/batch actors/notice actors/records actors/runs . actors cluster/link engine http http/mcp persistence
 
 test-plain:
 	$(STATIC) $(TESTED) -run="^($$(awk '/^func Test/ {sub(/\(.*/, "", $$2); name = $$2} /need\.NoRace\(t\)/ {printf "%s%s", sep, name; sep = "|"}' $(PLAIN:%=%/*_test.go)))$$" $(PLAIN:%=./%)

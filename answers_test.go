@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"strings"
 	"testing"
+
+	"troupe/testkit/need"
 )
 
 // unsure lists the functions that write over a certain revision without
@@ -24,6 +26,7 @@ var unsure = map[string]string{
 // TestConditionalWritesFindTheirOwn: whoever writes over a certain revision knows the own
 // write again, if its answer was lost.
 func TestConditionalWritesFindTheirOwn(t *testing.T) {
+	need.NoRace(t)
 	found := map[string]bool{}
 	for _, s := range sources(t) {
 		if s.test || s.pkg == "persistence/storetest" || strings.HasPrefix(s.pkg, "persistence/upstream") || strings.HasPrefix(s.pkg, "cluster/store") {

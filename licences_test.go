@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"troupe/testkit/need"
 )
 
 // permitted are the licences that a module may have: each lets anybody use,
@@ -59,6 +61,7 @@ func licenceIn(dir string) string {
 // TestLicences: every module that is in the program or its tests has a licence
 // that is permitted, and docs/dependencies.md names each direct one with it.
 func TestLicences(t *testing.T) {
+	need.NoRace(t)
 	cmd := exec.Command("go", "list", "-deps", "-test", "-json=Module", "./...")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

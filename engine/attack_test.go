@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/testkit/need"
 	"troupe/testkit/wait"
 )
 
@@ -151,6 +152,7 @@ func TestDownloadsThatDoNotArriveAreTold(t *testing.T) {
 // TestStateHasABound: what sites store of a session is in memory as long as it lives,
 // so that they cannot make it as large as they like, nor keep it from being saved.
 func TestStateHasABound(t *testing.T) {
+	need.NoRace(t)
 	const most = 9 << 20
 	a := attacks(t, map[string]string{"/": `<h1>x</h1>`})
 	in := newInstance(t)

@@ -8,10 +8,13 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"troupe/testkit/need"
 )
 
 // TestCacheHasALimit: a task cannot keep more and more.
 func TestCacheHasALimit(t *testing.T) {
+	need.NoRace(t)
 	in := newInstance(t)
 	o := play(t, in, `{"timeout":90000,"config":{"continueOnError":true},"actions":[{"loop":{"repeat":6,"do":[{"evaluate":"return 'x'.repeat(15<<20)","options":{"push":"all"}}]}},{"evaluate":"return 1"}]}`, TaskEnv{})
 	failsWith(CodeInvalidValue, CodeInvalidValue, CodeInvalidValue)(t, o) // the fifth and the sixth, and all of it as a result

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"troupe/testkit/heap"
+	"troupe/testkit/need"
 )
 
 // TestTasksWaitAsText: whatever a task says, it is played as if it had not waited as text,
 // and what others ask about it meanwhile is the same. The tasks are those of all scripts.
 func TestTasksWaitAsText(t *testing.T) {
+	need.NoRace(t)
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -79,6 +81,7 @@ func TestTasksWaitAsText(t *testing.T) {
 // TestWaitingTasksAreText: tasks that wait have little more than their texts in
 // memory, whatever these are full of. What is parsed for a moment takes turns.
 func TestWaitingTasksAreText(t *testing.T) {
+	need.NoRace(t)
 	const tasks, size = 12, 200 << 10
 	many := func(one string, most int) string {
 		return strings.Repeat(one+",", min(most, size/(len(one)+1))) + one

@@ -8,11 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"troupe/testkit/need"
 )
 
 // TestAnswersAreNotManyTimesTheRequest: whatever is wrong with a request of the
 // largest size, what is said of it is no larger.
 func TestAnswersAreNotManyTimesTheRequest(t *testing.T) {
+	need.NoRace(t)
 	beside(t)
 	e := openServer(t, &fakeActors{})
 	var names, twice strings.Builder

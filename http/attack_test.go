@@ -43,6 +43,7 @@ func statusOf(t *testing.T, c net.Conn) (status int, after string, p problem) {
 // TestAttackTinyValues: large requests of very many small values, at once, take the
 // memory of a few of them. It measures memory, so nothing runs beside it.
 func TestAttackTinyValues(t *testing.T) {
+	need.NoRace(t)
 	need.Time(t)
 	need.All(t)
 	e := openServer(t, &fakeActors{})

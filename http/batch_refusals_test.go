@@ -60,6 +60,7 @@ func TestBatchRefusals(t *testing.T) {
 // TestBatchLimits: how much an account may have in batches, and how little of a batch is
 // in the queue.
 func TestBatchLimits(t *testing.T) {
+	need.NoRace(t)
 	beside(t)
 	limits := engine.DefaultLimits()
 	pro := limits[engine.Pro]

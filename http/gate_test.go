@@ -20,6 +20,7 @@ import (
 	"troupe/http/gate"
 	"troupe/persistence"
 	"troupe/testkit/heap"
+	"troupe/testkit/need"
 	"troupe/testkit/wait"
 )
 
@@ -76,6 +77,7 @@ func askedTooMuch(t *testing.T, e *edge, method, path, token, kind, body string)
 // TestFlowsThatRunCountLikeABody: a request of a few bytes that runs large flows is one of
 // many bytes, whatever way it comes. Nothing is left of it.
 func TestFlowsThatRunCountLikeABody(t *testing.T) {
+	need.NoRace(t)
 	beside(t)
 	with, store := withFlows(t)
 	e := openServer(t, &fakeActors{}, with, small(gate.Limits{Account: 320 << 10, Strangers: 1 << 20, All: 8 << 20}))

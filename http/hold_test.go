@@ -14,6 +14,7 @@ import (
 	"troupe/engine"
 	"troupe/http"
 	"troupe/http/gate"
+	"troupe/testkit/need"
 )
 
 // TestRequestsNeverWaitForEachOther: requests that hold large bodies while they wait for room
@@ -71,6 +72,7 @@ func TestRequestsNeverWaitForEachOther(t *testing.T) {
 // TestMessagesOfModelsWeighWithTheirCopies: what a model sends counts as often as it is in
 // memory while its tool runs.
 func TestMessagesOfModelsWeighWithTheirCopies(t *testing.T) {
+	need.NoRace(t)
 	beside(t)
 	began, end := make(chan struct{}), make(chan struct{})
 	e := openServer(t, &fakeActors{start: func(_ context.Context, m *api.Execute) (*api.Started, error) {

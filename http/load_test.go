@@ -22,6 +22,7 @@ import (
 	"troupe/testkit"
 	"troupe/testkit/heap"
 	"troupe/testkit/leaks"
+	"troupe/testkit/need"
 )
 
 // loadActors count what is loaded for answers that may be large.
@@ -100,6 +101,7 @@ func hold(t *testing.T, e *edge, answers int) (held []net.Conn) {
 // TestWeighedBeforeItIsLoaded: where an account has no room, nothing is loaded for an answer
 // that may be large, however it is asked for. Other accounts notice nothing.
 func TestWeighedBeforeItIsLoaded(t *testing.T) {
+	need.NoRace(t)
 	beside(t)
 	c := &loadActors{}
 	e := openServer(t, c, small(gate.Limits{Account: 16 << 20, Strangers: 1 << 20, All: 64 << 20}))
@@ -183,6 +185,7 @@ func TestWeighedBeforeItIsLoaded(t *testing.T) {
 // TestRepeatsOfALargeAnswer: what clients that repeat a key and read nothing have in
 // memory follows the account's limit, and not their number.
 func TestRepeatsOfALargeAnswer(t *testing.T) {
+	need.NoRace(t)
 	leaks.Check(t) // and nothing runs beside it: it measures the heap
 	const each, clients, limit = 8 << 20, 20, 32 << 20
 	eng := testkit.NewEngine()

@@ -135,6 +135,7 @@ func documented(t testing.TB, method, target string, status int, contentType str
 
 // TestOpenAPIIsValid: a validator that others wrote takes the document.
 func TestOpenAPIIsValid(t *testing.T) {
+	need.NoRace(t)
 	beside(t)
 	if err := validOpenAPI(http.OpenAPI()); err != nil {
 		t.Fatal(err)
@@ -265,6 +266,7 @@ func namesIn(v any, to map[string]bool) {
 // TestOpenAPITakesEveryTask: whatever the service takes is valid by the
 // document, and what the document refuses the service refuses.
 func TestOpenAPITakesEveryTask(t *testing.T) {
+	need.NoRace(t)
 	if need.Race {
 		need.All(t) // nothing in it runs side by side
 	}

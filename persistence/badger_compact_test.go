@@ -9,11 +9,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/persistence"
+	"troupe/testkit/need"
 )
 
 // TestCompact: a store that once had many records gives their space back, and keeps the
 // others with their revisions and times. A store that is open is left alone.
 func TestCompact(t *testing.T) {
+	need.NoRace(t)
 	dir := folder(t)
 	b := openBadger(t, dir)
 	later := time.Now().Add(time.Hour)

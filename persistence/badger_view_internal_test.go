@@ -9,11 +9,14 @@ import (
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"troupe/testkit/need"
 )
 
 // TestViewsKeepWhatTheyShow: while tables are merged, a reader sees what was there when it
 // began. Afterwards nothing of that is kept.
 func TestViewsKeepWhatTheyShow(t *testing.T) {
+	need.NoRace(t)
 	ctx := context.Background()
 	b, err := OpenBadger(filepath.Join(t.TempDir(), "db"), Options{MinFree: -1})
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"troupe/testkit/need"
 )
 
 // TestFlowsAreAsTheirModel: whatever is stored, read and removed in any order, a flow
@@ -110,6 +112,7 @@ func TestFlowsOfSeveralNodes(t *testing.T) {
 }
 
 func TestFlowsHaveLimits(t *testing.T) {
+	need.NoRace(t)
 	ctx := context.Background()
 	store := NewMemory()
 	defer store.Close()

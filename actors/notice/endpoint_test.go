@@ -12,6 +12,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/records"
 	"troupe/engine"
+	"troupe/testkit/need"
 )
 
 // TestSwitchedOff: an endpoint that has failed for five days is switched off. The other
@@ -191,6 +192,7 @@ func TestSameEndSameNotice(t *testing.T) {
 // TestManyFailingReceivers: how many failing receivers of an account are known is bounded,
 // and those of old tasks make room. One that is off stays so over months and a restart.
 func TestManyFailingReceivers(t *testing.T) {
+	need.NoRace(t)
 	inBubble(t, func(b *bed) {
 		b.net.set(always(410))
 		b.end("task_gone", "gone.example")

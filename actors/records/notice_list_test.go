@@ -15,12 +15,14 @@ import (
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit/heap"
+	"troupe/testkit/need"
 )
 
 // TestListsOfNoticesAreHeads: a list of notices has nothing of the results that they have in
 // them, also where a notice has its own because it has one receiver. All else is as it was
 // written, and whoever reads one notice gets its result.
 func TestListsOfNoticesAreHeads(t *testing.T) {
+	need.NoRace(t)
 	store := persistence.NewMemory()
 	defer store.Close()
 	seal, err := persistence.NewSeal(make([]byte, 32))

@@ -11,11 +11,13 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/records"
 	"troupe/engine"
+	"troupe/testkit/need"
 )
 
 // TestShownSchedules: what a list shows of a schedule is as its record says, and has nothing
 // of its task and its items in memory.
 func TestShownSchedules(t *testing.T) {
+	need.NoRace(t)
 	r, err := records.Open(records.Config{})
 	if err != nil {
 		t.Fatal(err)

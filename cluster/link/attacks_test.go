@@ -119,6 +119,7 @@ func TestAttackAnnouncedSize(t *testing.T) {
 // is gone or never wanted them, take no more memory than one budget; the last ones,
 // and those that are being read, are there.
 func TestAttackAnswersNeverFetched(t *testing.T) {
+	need.NoRace(t)
 	t.Parallel()
 	a, b := twoWires(t)
 	quoted := []byte(`"` + strings.Repeat("x", 4<<20) + `"`)
