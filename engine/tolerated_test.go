@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"troupe/testkit/need"
 )
 
 // TestFailuresThatTheListTolerates: a failure counts unless the list says of the action that
@@ -76,6 +78,7 @@ func TestFailuresThatTheListTolerates(t *testing.T) {
 // TestTheFailureThatCountsIsKnownWithoutRoom: thousands of tolerated failures before it
 // leave no room to report it.
 func TestTheFailureThatCountsIsKnownWithoutRoom(t *testing.T) {
+	need.NoRace(t)
 	var p reports
 	for i := range 200_000 {
 		p.failed(Failure{Code: CodeTimeout, Path: fmt.Sprint(i), Tolerated: true}, false)
