@@ -109,6 +109,7 @@ func TestDamageIsRefused(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := filled(t)
 			harm(t, dir)
 			before := contents(t, dir)
