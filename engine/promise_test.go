@@ -20,6 +20,7 @@ const leaveMark = `const found = document.cookie + (localStorage.mark ?? ''); do
 // TestPromises: Chromium promises what every engine does, whether workers have a
 // browser each or share one.
 func TestPromises(t *testing.T) {
+	t.Parallel()
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, "<p>marks</p>")
@@ -42,10 +43,14 @@ func TestPromises(t *testing.T) {
 		},
 	}
 	t.Run("a browser each", func(t *testing.T) {
+		t.Parallel()
+		options := options
 		options.Start = func(t *testing.T) engine.Engine { return testkit.Chromium(t) }
 		enginetest.Run(t, options)
 	})
 	t.Run("one that is shared", func(t *testing.T) {
+		t.Parallel()
+		options := options
 		e := testkit.Chromium(t)
 		e.Group = func(string) string { return "all" }
 		var keeper engine.Instance // keeps the browser from ending with each test

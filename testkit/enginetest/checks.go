@@ -226,28 +226,34 @@ func warms(p *probe) {
 }
 
 func restores(p *probe) {
+	// Each has its own time: between them browsers start.
+	save := func(in engine.Instance) []byte {
+		p.Helper()
+		ctx, cancel := context.WithTimeout(background, 2*slow)
+		defer cancel()
+		state, err := in.Save(ctx)
+		if err != nil || len(state) == 0 {
+			p.Fatalf("save: %q, %v", state, err)
+		}
+		return state
+	}
+	restored := func(state []byte) engine.Instance {
+		p.Helper()
+		in := p.launch()
+		ctx, cancel := context.WithTimeout(background, 2*slow)
+		defer cancel()
+		if err := in.Restore(ctx, state, nil); err != nil {
+			p.Fatalf("restore: %v", err)
+		}
+		return in
+	}
 	in := p.launch()
 	p.marked(in)
-	ctx, cancel := context.WithTimeout(background, slow)
-	defer cancel()
-	state, err := in.Save(ctx)
-	if err != nil || len(state) == 0 {
-		p.Fatalf("save: %q, %v", state, err)
-	}
+	state := save(in)
 	p.lives(in)
 	in.Close()
-	next := p.launch()
-	if err := next.Restore(ctx, state, nil); err != nil {
-		p.Fatalf("restore: %v", err)
-	}
-	again, err := next.Save(ctx) // before any task: nothing must get lost
-	if err != nil {
-		p.Fatalf("save after a restore: %v", err)
-	}
-	last := p.launch()
-	if err := last.Restore(ctx, again, nil); err != nil {
-		p.Fatalf("restore: %v", err)
-	}
+	again := save(restored(state)) // before any task: nothing must get lost
+	last := restored(again)
 	task := p.o.Short
 	if p.o.Mark != nil {
 		task = p.o.Mark

@@ -34,7 +34,7 @@ type Options struct {
 }
 
 // slow is longer than anything should take that is to happen soon.
-const slow = 10 * time.Second
+const slow = 20 * time.Second
 
 // Run checks an engine.
 func Run(t *testing.T, o Options) {
@@ -88,7 +88,7 @@ type probe struct {
 
 func (p *probe) launch() engine.Instance {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*slow)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*slow)
 	defer cancel()
 	in, err := p.engine.Launch(ctx, "w1")
 	if err != nil {
@@ -128,7 +128,7 @@ func (p *probe) soon(what string, f func()) {
 
 func (p *probe) reset(in engine.Instance) {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), slow)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*slow)
 	defer cancel()
 	if err := in.Reset(ctx); err != nil {
 		p.Fatalf("reset: %v", err)
