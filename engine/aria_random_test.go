@@ -21,6 +21,7 @@ var (
 func TestRandomSnapshotsAsPlaywrightHasThem(t *testing.T) {
 	need.All(t)
 	need.Registry(t)
+	t.Parallel()
 	s := script{pages: map[string][]byte{}}
 	var names []string
 	for seed := *ariaSeed; seed < *ariaSeed+*ariaPages; seed++ {

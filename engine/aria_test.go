@@ -25,6 +25,7 @@ var ariaRef = regexp.MustCompile(`\[ref=f?[0-9]*e[0-9]+\]`)
 func TestSnapshotsAsPlaywrightHasThem(t *testing.T) {
 	need.All(t)
 	need.Registry(t)
+	t.Parallel()
 	a, err := txtar.ParseFile(filepath.Join("testdata", "aria", "pages.txtar"))
 	if err != nil {
 		t.Fatal(err)

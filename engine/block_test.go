@@ -101,6 +101,7 @@ func TestValuesEndWithTheirTime(t *testing.T) {
 // run.
 func TestRunningTasksHaveBounds(t *testing.T) {
 	need.All(t)
+	t.Parallel()
 	in := newInstance(t)
 	url := serve(t, `<!doctype html><p id=p>x</p>`)
 	k := &kept{}

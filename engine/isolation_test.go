@@ -53,6 +53,7 @@ func kinds(t *testing.T, pgid int) map[string]int {
 // TestSitesHaveProcessesOfTheirOwn, and pages of one site share one: what an
 // operator chooses for speed does not put two sites together.
 func TestSitesHaveProcessesOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		if frame := r.URL.Query().Get("frame"); frame != "" {

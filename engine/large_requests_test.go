@@ -61,6 +61,7 @@ var largeRules = map[string]string{
 // TestLargeRequestsGoOn: what pages send arrives as it is with every rule, however much it is.
 // Those that look at requests see it.
 func TestLargeRequestsGoOn(t *testing.T) {
+	t.Parallel()
 	in := newInstance(t)
 	url := largeBodies(t)
 	sums := map[string]bool{}
@@ -107,6 +108,7 @@ func TestLargeRequestsGoOn(t *testing.T) {
 
 // TestLargeRequestsAreSeen: those that look at requests see them whatever is sent.
 func TestLargeRequestsAreSeen(t *testing.T) {
+	t.Parallel()
 	in := newInstance(t)
 	url := largeBodies(t)
 	k := &kept{}

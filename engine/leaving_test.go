@@ -13,6 +13,7 @@ import (
 // where the page goes, every time. The page paints a lot after the input, which
 // is what that task has to wait for.
 func TestActsAfterLeaving(t *testing.T) {
+	t.Parallel()
 	const first = `<!doctype html><title>first</title><h1>first</h1>
 <form id=f action=/there><input id=name><input id=auto oninput="busy();f.submit()"><button id=go onclick="busy()">go</button></form>
 <div id=box></div><script>

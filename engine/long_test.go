@@ -16,6 +16,7 @@ var long = flag.Int("long", 1500, "how many characters TestLongTexts types; -v t
 // character: every one arrives, in its order.
 func TestLongTexts(t *testing.T) {
 	need.All(t)
+	t.Parallel()
 	url := serve(t, `<!doctype html><textarea id=plain></textarea><div id=app></div><x-in id=deep></x-in><div id=edited contenteditable></div><script>
 window.keys = 0; addEventListener('keydown', (e) => { if (e.isTrusted) keys++ }, true)
 let state = ''; const draw = () => { let i = app.querySelector('textarea'); if (!i) { app.innerHTML = '<textarea id=controlled></textarea><p></p>'; i = app.firstChild; i.oninput = () => { state = i.value; draw() } } if (i.value !== state) i.value = state; app.lastChild.textContent = state.length }

@@ -116,6 +116,7 @@ func restlessServer(t *testing.T, page string) string {
 // success without a warning means that the field holds the text, and nothing else has any
 // of it. A warning says what the field holds. A failure means that it holds something else.
 func TestNoSuccessWithoutEffectOnRestlessPages(t *testing.T) {
+	t.Parallel()
 	url, in := restlessServer(t, restlessPage), newInstance(t)
 	kinds := []string{"text", "text", "area", "edited", "number", "password", "search", "late", "controlled", "shadow", "model", "redrawn", "behind"}
 	whats := []string{"other", "button", "select", "edited", "blur", "frame", "modal", "popover", "inert", "disabled", "readonly", "marked", "start", "hidden", "anew", "empty", "moved", "moves", "cleared", "replaced", "slow", "reload", "written", "pushed", "kept", "framed"}
@@ -206,6 +207,7 @@ else { i.id = 'b'; box.append(i) }
 // TestNoSuccessWithoutEffectOfFiles gives files to inputs of all kinds, for folders too: a
 // success means that the page has got each of them.
 func TestNoSuccessWithoutEffectOfFiles(t *testing.T) {
+	t.Parallel()
 	url, in := serve(t, filesPage), newInstance(t)
 	var files []Upload
 	for _, name := range []string{"a.txt", "b.txt", "a.txt"} {

@@ -40,6 +40,7 @@ window.held_ = (id) => { const e = document.getElementById(id), f = e.shadowRoot
 // what each answer says with what the page has then: a success without a warning
 // means that the field holds what it was given, and a warning says what it holds.
 func TestNoSuccessWithoutEffect(t *testing.T) {
+	t.Parallel()
 	url, in := serve(t, modelPage), newInstance(t)
 	texts := []string{"a", "Ada", "12", "7 up", "x-1,5", "long enough for any field", "ß→é", "2024-02-29", ""}
 	fields := []string{"text", "number", "date", "area", "edited", "max", "upper", "digits", "late", "later", "state", "anew", "own", "picky", "inside", "readonly", "phone", "card", "cents", "trim", "deep"}

@@ -127,6 +127,7 @@ func (s *countingServer) since() map[string]int {
 // or worker, and a mocked answer is what all of them see. The next task has neither.
 func TestNothingBlockedIsSent(t *testing.T) {
 	need.Browser(t)
+	t.Parallel()
 	s := newCountingServer(t)
 	in := ownBrowser(t)
 	run := func(config string) (map[string]string, map[string]int) {
@@ -188,6 +189,7 @@ func TestNothingBlockedIsSent(t *testing.T) {
 // goes on in another browser, whose state has no secret.
 func TestHeadersAndCredentialsGoToTheirOrigin(t *testing.T) {
 	need.Browser(t)
+	t.Parallel()
 	s := newCountingServer(t)
 	in := ownBrowser(t)
 	env := TaskEnv{Secrets: []Secret{{Name: "password", Value: "lovelace", Origins: []string{s.own}}, {Name: "elsewhere", Value: "elsewhere-1", Origins: []string{"https://else.example"}}}}

@@ -12,6 +12,7 @@ import (
 // TestSecretsInAddressesAreMasked: a browser escapes a secret in each part of an address
 // in another way, and addresses are in errors, in tabs, in HAR, in traces and results.
 func TestSecretsInAddressesAreMasked(t *testing.T) {
+	t.Parallel()
 	v := newVault(t)
 	for _, secret := range []string{"My pass/word9", "a'b{c}^d e", `quo"te<d> 77#x y`} {
 		st := v.stage()

@@ -222,6 +222,7 @@ func TestSecretsGoWhereTheFieldIs(t *testing.T) {
 
 // TestSecretsStayAway from pages of other origins, whatever those do.
 func TestSecretsStayAway(t *testing.T) {
+	t.Parallel()
 	v := newVault(t)
 	o := play(t, newInstance(t), `{"config":{"continueOnError":true},"timeout":30000,"actions":[{"open":"`+v.other+`/"},
 		{"fill":["#f","${secret:pass}"]},{"fill":["#f","${secret:elsewhere}"]},{"fill":["#f","${secret:pass}${secret:elsewhere}"]},{"fill":["#f","${secret:none}"]},

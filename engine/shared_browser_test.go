@@ -51,6 +51,7 @@ func sharing(t *testing.T) (launch func() *instance, dir string) {
 
 func TestWorkersShareABrowserButNothingInIt(t *testing.T) {
 	need.Browser(t)
+	t.Parallel()
 	launch, dir := sharing(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "<h1>x</h1>") }))
 	defer srv.Close()
@@ -170,6 +171,7 @@ func TestACrashTakesAllWhoShareTheBrowser(t *testing.T) {
 // A browser may end while a worker enters it: there is a new one then.
 func TestABrowserThatEndsIsNotEntered(t *testing.T) {
 	need.Browser(t)
+	t.Parallel()
 	launch, _ := sharing(t)
 	for range 6 {
 		a := launch()

@@ -16,6 +16,7 @@ import (
 // accounts may be in one browser at a time, nothing is pasted at all.
 func TestASharedClipboardIsNobodysElse(t *testing.T) {
 	need.Browser(t)
+	t.Parallel()
 	launch, _ := sharing(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -41,6 +41,7 @@ func elsewhere(t *testing.T) (own, other string, asked *atomic.Int64) {
 // TestOtherSitesAreNotAsked: a page that is kept on its sites sends nothing to another
 // one, and stays.
 func TestOtherSitesAreNotAsked(t *testing.T) {
+	t.Parallel()
 	own, other, asked := elsewhere(t)
 	for _, way := range []string{`{"open":"` + other + `/x"}`, `{"open":"` + own + `/redirect"}`, `{"openNewTab":"` + other + `/x"}`, `{"click":"#far"}`, `{"click":"#ping"}`, `{"click":"#new"}`,
 		`{"click":"#opens"}`, `{"click":"#posts"}`, `{"click":"#late"}`, `{"click":"#meta"}`, `{"evaluate":"location.href = '` + other + `/x'"}`} {
@@ -68,6 +69,7 @@ func TestOtherSitesAreNotAsked(t *testing.T) {
 // TestASessionStaysOnItsSites: the sites of one request count for all that follow, in
 // between, and in another browser.
 func TestASessionStaysOnItsSites(t *testing.T) {
+	t.Parallel()
 	own, other, asked := elsewhere(t)
 	in := newInstance(t)
 	play(t, in, `{"config":{"sites":["127.0.0.1"]},"actions":[{"open":"`+own+`/"},{"click":"#late"}]}`, TaskEnv{})
@@ -128,6 +130,7 @@ func playWithin(t *testing.T, in *instance, sites []string, body string) *Outcom
 // TestTokensBoundTasks: the sites of a token count beside those of the task, which
 // cannot widen them, and for the session as well.
 func TestTokensBoundTasks(t *testing.T) {
+	t.Parallel()
 	own, other, asked := elsewhere(t)
 	token := []string{"127.0.0.1"}
 	refused := func(o *Outcome) bool {

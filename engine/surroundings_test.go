@@ -124,6 +124,7 @@ func askingServer(t *testing.T) string {
 // a page has, and nothing of it for the next task.
 func TestSurroundingsAreSeen(t *testing.T) {
 	need.Browser(t)
+	t.Parallel()
 	config, rows := documentedSurroundings(t)
 	url := askingServer(t)
 	in := ownBrowser(t)
@@ -173,6 +174,7 @@ func TestSurroundingsAreSeen(t *testing.T) {
 // another browser, a request changes what it names, and the same again costs nothing.
 func TestSurroundingsOfASession(t *testing.T) {
 	need.Browser(t)
+	t.Parallel()
 	url := serve(t, `<!doctype html><meta name=viewport content="width=device-width"><h1>x</h1><a id=new target=_blank rel=opener href="/two">n</a>`)
 	in := ownBrowser(t)
 	const look = `{"evaluate":"return [innerWidth, Intl.DateTimeFormat().resolvedOptions().timeZone, navigator.language, matchMedia('(prefers-color-scheme: dark)').matches]"}`

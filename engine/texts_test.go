@@ -265,6 +265,7 @@ func (p *randomText) piece(depth int, block bool) string {
 // TestRandomTextsAreReadAlike: the three readers find the same words, parted in the same
 // places, on pages that nobody has written, and so does innerText where the rules are its own.
 func TestRandomTextsAreReadAlike(t *testing.T) {
+	t.Parallel()
 	pages := *textPages
 	if pages == 0 {
 		pages = 60

@@ -11,6 +11,7 @@ import (
 // TestFailuresThatTheListTolerates: a failure counts unless the list says of the action that
 // it may fail. What config says, in so many words or by default, changes nothing of that.
 func TestFailuresThatTheListTolerates(t *testing.T) {
+	t.Parallel()
 	in := newInstance(t)
 	site := serve(t, `<p>a</p>`)
 	const (

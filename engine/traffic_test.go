@@ -72,6 +72,7 @@ func (endless) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // one that is shared.
 func TestTrafficIsCounted(t *testing.T) {
 	need.Browser(t)
+	t.Parallel()
 	for name, group := range map[string]func(string) string{"own browsers": nil, "a shared browser": func(string) string { return "g" }} {
 		t.Run(name, func(t *testing.T) {
 			launch, url := outside(t, group, 0)
@@ -113,6 +114,7 @@ func TestTrafficIsCounted(t *testing.T) {
 // nobody else is touched.
 func TestQuota(t *testing.T) {
 	need.Browser(t)
+	t.Parallel()
 	const quota = 300_000
 	for name, group := range map[string]func(string) string{"own browsers": nil, "a shared browser": func(string) string { return "g" }} {
 		t.Run(name, func(t *testing.T) {
@@ -124,12 +126,12 @@ func TestQuota(t *testing.T) {
 				"an upload":                 `{"evaluate":"return (await fetch('/bytes?n=1',{method:'POST',body:new Uint8Array(3e6)})).status"}`,
 				"a loop":                    `{"loop":{"repeat":50,"do":[{"evaluate":"return (await (await fetch('/bytes?n=100000')).arrayBuffer()).byteLength"}]}}`,
 				"a condition":               `{"if":{"condition":"h1","then":[{"evaluate":"return (await (await fetch('/bytes?n=3000000')).arrayBuffer()).byteLength"}]}}`,
-				"in the background":         `{"evaluate":"fetch('/bytes?n=3000000').catch(()=>{});return 1"},{"wait":20000}`,
+				"in the background":         `{"evaluate":"fetch('/bytes?n=3000000').catch(()=>{});return 1"},{"wait":50000}`,
 				"an upload from an address": `{"uploadFile":["input","` + url + `/bytes?n=3000000"]}`,
 			} {
 				began := time.Now()
-				o := play(t, one, `{"config":{"continueOnError":true,"trace":true},"timeout":30000,"actions":[{"open":"`+url+`/"},`+action+`,{"getText":"h1"}]}`, TaskEnv{})
-				if o.End != EndStopped || len(o.Failures) == 0 || o.Failures[len(o.Failures)-1].Code != CodeEgressQuota || time.Since(began) > 10*time.Second {
+				o := play(t, one, `{"config":{"continueOnError":true,"trace":true},"timeout":60000,"actions":[{"open":"`+url+`/"},`+action+`,{"getText":"h1"}]}`, TaskEnv{})
+				if o.End != EndStopped || len(o.Failures) == 0 || o.Failures[len(o.Failures)-1].Code != CodeEgressQuota || time.Since(began) > 30*time.Second {
 					t.Errorf("%s: ended as %s with %v after %v", what, o.End, failuresOf(o), time.Since(began))
 					continue
 				}

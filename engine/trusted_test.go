@@ -23,6 +23,7 @@ f.onload=()=>watch(f.contentWindow,'f:')</script>`
 // TestInputIsTrusted records every event that each action causes: all of them
 // must be the browser's own, and those that a hand would cause must be there.
 func TestInputIsTrusted(t *testing.T) {
+	t.Parallel()
 	url := serve(t, trustedPage)
 	in := newInstance(t)
 	pointer := []string{"pointermove", "mousemove", "pointerdown", "mousedown", "pointerup", "mouseup", "click"}
