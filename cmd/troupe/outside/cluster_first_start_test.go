@@ -13,6 +13,7 @@ import (
 // majority. The log says how many are there, and how many it needs.
 func TestFirstStart(t *testing.T) {
 	need.All(t)
+	t.Parallel()
 	for _, of := range []int{3, 5} {
 		t.Run(fmt.Sprintf("of %d", of), func(t *testing.T) {
 			g := plannedCluster(t, nil, "", make([]int, of)...)

@@ -13,6 +13,7 @@ import (
 // TestHealthOfFiveNodes: three of them keep the records.
 func TestHealthOfFiveNodes(t *testing.T) {
 	need.All(t)
+	t.Parallel()
 	newTestCluster(t, 1, 0, 0, 0, 0).tryAll(
 		healthRow{"two of the three that keep the records are lost", lostKeepers},
 		healthRow{"two of the three that keep the records are replaced by empty machines", replacedKeepers},

@@ -56,6 +56,7 @@ func buildModule(t *testing.T, module string, flags ...string) (program string) 
 func TestNeighbouringReleases(t *testing.T) {
 	need.Browser(t)
 	need.All(t)
+	t.Parallel()
 	g := plannedCluster(t, nil, releaseBefore(t), 1, 1, 1)
 	for _, m := range g.nodes {
 		m.program = g.other
@@ -83,6 +84,7 @@ func TestNeighbouringReleases(t *testing.T) {
 func TestASkippedRelease(t *testing.T) {
 	need.Browser(t)
 	need.All(t)
+	t.Parallel()
 	const speaks = "cluster/link/speaks.go"
 	source, err := os.ReadFile(filepath.Join(sourceRoot, speaks))
 	if err != nil {
