@@ -14,7 +14,7 @@ import (
 
 // views are the page's, with what stands in each when it is drawn.
 var views = []struct{ name, ready string }{
-	{"workers", ".picture:not([data-frames='0'])"}, {"tasks", ".tasks a"}, {"playground", "#verdict .state[data-is=complete]"}, {"batches", "li[data-batch] .state[data-is=partial]"}, {"schedules", ".result .runs a"}, {"flows", ".tasks a[data-flow]"}, {"profiles", "li[data-profile] a"}, {"notices", "li[data-endpoint]"}, {"usage", "#used-tasks"}, {"operator", "tr[data-worker]"},
+	{"workers", ".picture:not([data-frames='0'])"}, {"tasks", ".tasks a"}, {"runs", "li[data-run] .state[data-is=failed]"}, {"playground", "#verdict .state[data-is=complete]"}, {"batches", "li[data-batch] .state[data-is=partial]"}, {"schedules", ".result .runs a"}, {"flows", ".tasks a[data-flow]"}, {"profiles", "li[data-profile] a"}, {"notices", "li[data-endpoint]"}, {"usage", "#used-tasks"}, {"operator", "tr[data-worker]"},
 }
 
 // prose are documents of each kind: prose, pictures, wide tables, code, what is
@@ -102,6 +102,9 @@ func axe(t *testing.T, w *web) {
 		}
 		if v.name == "tasks" {
 			list += fmt.Sprintf(`,{"click":"li[data-task=%s] a"},{"waitForElement":".shots img"}`, task.TaskID)
+		}
+		if v.name == "runs" {
+			list += `,{"waitForElement":".chart"},{"click":"li[data-run]:has(.state[data-is=failed]) a"},{"waitForElement":".result .facts"}`
 		}
 		if v.name == "batches" {
 			list += `,{"click":"li[data-batch] a"},{"waitForElement":".shots img"}`

@@ -85,6 +85,7 @@ func TestScreenshots(t *testing.T) {
 		take("sign-in", `{"open":"{{base}}/"},{"evaluate":{{watched}}},{"waitForElement":"#token"}`)
 		take("workers", `{{ada}},{"waitForElement":".picture:not([data-frames='0'])"},{"waitForElement":".worker .state[data-is=reserved]"},{"waitForElement":".worker:has(.state[data-is=reserved]) .picture:not([data-frames='0'])"},{"waitForElement":".worker:has(.state[data-is=busy]) .picture:not([data-frames='0'])"}`)
 		take("tasks", `{{ada}},{"click":"nav a[data-view=tasks]"},{"click":".tasks li:has(.state[data-is=failed]) a"},{"waitForElement":".shots img"},{"evaluate":"await document.querySelector('.shots img').decode()"}`)
+		take("runs", `{{ada}},{"click":"nav a[data-view=runs]"},{"click":".tasks li:has(.state[data-is=failed]) a"},{"waitForElement":".shots img"},{"evaluate":"scrollTo(0, 0); await document.querySelector('.shots img').decode()"}`)
 		take("playground", `{{ada}},{"click":"nav a[data-view=playground]"},{"waitForElement":"#verdict .state[data-is=complete]"},
 			{"click":"#run"},{"waitForElement":"#outcome[data-is=complete]"}`)
 		take("playground-dark", `{{ada}},{"selectOption":["#theme","dark"]},{"click":"nav a[data-view=playground]"},

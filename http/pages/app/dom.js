@@ -14,6 +14,14 @@ export function h(tag, attributes = {}, ...children) {
   return e;
 }
 
+// drawing makes an element of SVG.
+export function drawing(tag, attributes = {}, ...children) {
+  const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, v] of Object.entries(attributes)) if (v != null && v !== false) e.setAttribute(name, v);
+  e.append(...children.flat(Infinity).filter((c) => c != null && c !== false));
+  return e;
+}
+
 // fill gives an element other children.
 export function fill(e, ...children) {
   e.replaceChildren(...children.flat(Infinity).filter((c) => c != null && c !== false));

@@ -7,6 +7,7 @@ import * as feed from "./feed.js";
 const views = {
   workers: ["Workers", () => import("./workers.js")],
   tasks: ["Tasks", () => import("./tasks.js")],
+  runs: ["Runs", () => import("./runs.js")],
   playground: ["Playground", () => import("./playground.js")],
   batches: ["Batches", () => import("./batches.js")],
   schedules: ["Schedules", () => import("./schedules.js")],
@@ -96,7 +97,8 @@ function themes() {
 // show draws the view that the address names.
 async function show() {
   if (!who) return;
-  const [, name = "", ...rest] = location.hash.split("/");
+  const [path] = location.hash.split("?"); // what follows is the view's own
+  const [, name = "", ...rest] = path.split("/");
   const here = views[name] && (name !== "operator" || who.operator) ? name : "workers";
   const [title, load] = views[here];
   for (const a of bar.querySelectorAll("nav a")) {

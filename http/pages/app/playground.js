@@ -3,23 +3,14 @@
 
 import { token } from "./api.js";
 import { copy, fill, h, say, text } from "./dom.js";
+import { draft, keepDraft } from "./draft.js";
 import { pretty, recipes } from "./recipes.js";
 import { cancelJob, follow, resultPanel, runs, startJob } from "./result.js";
 import { check } from "./run.js";
 import { languages } from "./snippets.js";
 import { taskEditor } from "./task_editor.js";
 
-// What is written stays with the tab, as the token does: whoever reads the
-// documents in between finds it again.
-const kept = "troupe.draft";
-const draft = () => sessionStorage.getItem(kept) ?? pretty(recipes["Read products"]);
-function keepDraft(s) {
-  try {
-    sessionStorage.setItem(kept, s);
-  } catch {
-    sessionStorage.removeItem(kept); // larger than a tab may keep, and than any task may be
-  }
-}
+const begun = () => draft() ?? pretty(recipes["Read products"]);
 
 // job is the task that was started last. It goes on when the view is left, and
 // its result is there when the reader comes back.
@@ -32,7 +23,7 @@ export function draw(main, { signal, who }) {
   const files = h("input", { type: "file", multiple: true, id: "files", onchange: () => (code.update(), void write.checkAgain()) });
   const result = resultPanel(), controls = { play, cancel, signal };
   const write = taskEditor({
-    doc: draft(), signal, check: (s, signal) => check(s, files.files, signal),
+    doc: begun(), signal, check: (s, signal) => check(s, files.files, signal),
     onChange: (s) => (keepDraft(s), code.update()), onRun: () => void start(),
   });
   const code = codePanel(write.text, () => files.files.length);

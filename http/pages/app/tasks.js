@@ -102,7 +102,8 @@ function taskDetail(id, signal) {
     }
     cancel.disabled = false;
   }
-  // stored shows the result of a task that ended before the service started, or long ago.
+  // stored shows the result of a task that ended before the service started, or long ago; when
+  // that is gone, the run that is left of it.
   async function stored() {
     try {
       const answer = await get(`/v1/get-result?taskId=${id}`, { signal: both });
@@ -111,7 +112,12 @@ function taskDetail(id, signal) {
       panel.show({ steps: [], answer });
       if (loading.isConnected) fill(element, panel.element);
     } catch (err) {
-      if (err.name !== "AbortError") text(loading, err.status === 404 ? "This task does not exist, or is too old to be listed." : err.message);
+      if (err.name === "AbortError") return;
+      if (err.status !== 404) return void text(loading, err.message);
+      const found = await get(`/v1/runs/${id}`, { signal: both }).catch(() => undefined);
+      if (both.aborted) return;
+      if (found) location.replace(`#/runs/${id}`);
+      else text(loading, "This task does not exist, or is too old to be listed.");
     }
   }
   let picture, rested;
