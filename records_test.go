@@ -25,8 +25,10 @@ var written = map[string]string{
 
 	"actors/lease.Leases.write": "actors/records:lease",
 
-	"actors/runs.History.item": "actors/records:run",
-	"actors/runs.inJSON":       "(a text that is looked for)",
+	"actors/runs.History.item":   "actors/records:run",
+	"actors/runs.History.putDay": "actors/records:run-day",
+	"actors/runs.freshItem":      "actors/records:run-fresh",
+	"actors/runs.inJSON":         "(a text that is looked for)",
 
 	"actors/records.Notices.PutState":    "notice-endpoint-state",
 	"actors/records.Notices.PutEndpoint": "notice-endpoint",

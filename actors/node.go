@@ -291,7 +291,7 @@ func (n *Node) flush(ctx context.Context, account string) error {
 			return err
 		}
 	}
-	return n.parts.records.Runs.Flush(ctx)
+	return n.parts.records.Runs.Settle(ctx)
 }
 
 func askNode[T any](ctx context.Context, n *Node, to *actor.PID, m any) (*T, error) {
@@ -342,7 +342,7 @@ func (n *Node) end(ctx context.Context) {
 	if n.parts.usage != nil {
 		_ = n.parts.usage.Flush(ctx)
 	}
-	if err := n.parts.records.Runs.Flush(ctx); err != nil { // those of tasks that the stop has ended
+	if err := n.parts.records.Runs.Close(ctx); err != nil { // those of tasks that the stop has ended
 		n.parts.log.Error().Err(err).Msg("runs not kept")
 	}
 	n.parts.leases.Close() // and with it the order of the queue

@@ -235,9 +235,10 @@ var operations = []operation{
 	},
 	{
 		method: "get", path: "/v1/usage", id: "usage", tag: "Account",
-		summary: "Get the account's plan and usage", doc: "Returns the limits of the account's plan, and what the account has used today. Days begin at 00:00 UTC.",
-		answers: []reply{{200, "What may be used and what was.", "", []any{used{}}}},
-		codes:   []engine.Code{engine.CodeNotFound},
+		summary: "Get the account's plan and usage", doc: "Returns the limits of the account's plan, and what the account has used today. Days begin at 00:00 UTC. With any parameter, it returns the sums of the account's runs instead.",
+		params:  usageQueryParams,
+		answers: []reply{{200, "What may be used and what was, or the sums of runs.", "", []any{used{}, usedOverTime{}}}, {200, "The sums as a table.", "text/csv", nil}},
+		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeNotFound},
 	},
 	{
 		method: "get", path: "/v1/tokens", id: "listOwnTokens", tag: "Account",

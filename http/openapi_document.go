@@ -149,9 +149,15 @@ func (o *operation) responses(r *reflector) fields {
 			"content": fields{"application/json": fields{"schema": r.anyOf(answer.Refusal{})}},
 		}
 	}
+	ended := map[int]fields{}
 	for _, a := range o.answers {
 		content, shapes := fields{}, a.shapes
 		response := fields{"description": a.doc, "headers": headers, "content": content}
+		if was, more := ended[a.status]; more { // in another form
+			content = was["content"].(fields)
+			response["description"], response["content"] = fmt.Sprint(was["description"], " Or: ", a.doc), content
+		}
+		ended[a.status] = response
 		if a.content != "" {
 			content[a.content] = fields{"schema": fields{"type": "string"}}
 		}

@@ -156,7 +156,7 @@ func (s *Server) routes() []route {
 		s.tokenRoute("GET", "/v1/profiles/{name}", s.loading(s.getProfile)),
 		s.tokenRoute("PUT", "/v1/profiles/{name}", withinSites(s.mayProfile, s.putProfile)),
 		s.tokenRoute("DELETE", "/v1/profiles/{name}", withinSites(s.mayProfile, s.deleteProfile)),
-		s.tokenRoute("GET", "/v1/usage", withoutName(s.usage)),
+		s.tokenRoute("GET", "/v1/usage", withoutName(s.usage)).reading(fasthttp.HeaderAccept),
 		s.tokenRoute("GET", "/v1/tokens", wholeList(s.listOwnTokens)),
 		s.tokenRoute("GET", "/v1/cluster", withoutName(s.cluster)),
 		s.operatorRoute("POST", operatorPath+"{order}", s.runCommand).reading(keyHeader),

@@ -29,11 +29,14 @@ const nextHeader = "X-Next-Cursor"
 
 // runFormat is the form that a request wants: by its parameter, or by the first media type that
 // it accepts and that is one.
-func runFormat(ctx *fasthttp.RequestCtx) (string, []lang.Fault) {
+func runFormat(ctx *fasthttp.RequestCtx) (string, []lang.Fault) { return formOf(ctx, runForms) }
+
+// formOf is the form, of some, that a request wants.
+func formOf(ctx *fasthttp.RequestCtx, forms []string) (string, []lang.Fault) {
 	if ctx.QueryArgs().Has("format") {
 		form := string(ctx.QueryArgs().Peek("format"))
-		if !slices.Contains(runForms, form) {
-			return "", []lang.Fault{{Path: "/format", Message: "want " + strings.Join(runForms, ", ") + ", not " + strconv.Quote(lang.Short(form, 100)) + lang.DidYouMean(form, runForms)}}
+		if !slices.Contains(forms, form) {
+			return "", []lang.Fault{{Path: "/format", Message: "want " + strings.Join(forms, ", ") + ", not " + strconv.Quote(lang.Short(form, 100)) + lang.DidYouMean(form, forms)}}
 		}
 		return form, nil
 	}
@@ -41,7 +44,7 @@ func runFormat(ctx *fasthttp.RequestCtx) (string, []lang.Fault) {
 		kind, _, err := mime.ParseMediaType(part)
 		switch {
 		case err != nil:
-		case slices.Contains(ndjson, kind):
+		case slices.Contains(ndjson, kind) && slices.Contains(forms, runsLines):
 			return runsLines, nil
 		case kind == "text/csv":
 			return runsCSV, nil

@@ -25,6 +25,15 @@ var runFilterParams = []param{
 	{"cursor", "query", "`next` of the answer with the part before.", `{"type":"string"}`, false},
 }
 
+// usageQueryParams are those of the sums of runs.
+var usageQueryParams = []param{
+	{"from", "query", "The first day, such as 2026-11-01. Default: 90 days are summed up, with today.", `{"type":"string","format":"date"}`, false},
+	{"to", "query", "The day after the last one. Default: tomorrow.", `{"type":"string","format":"date"}`, false},
+	{"by", "query", "A row for each day, label or token.", `{"enum":["day","label","token"],"default":"day"}`, false},
+	{"limit", "query", "How many rows; labels and tokens with most runs come first. All others are one row more.", fmt.Sprintf(`{"type":"integer","minimum":1,"maximum":%d,"default":%d}`, usageRows, usageRows), false},
+	{"format", "query", "The form of the answer. Without it the header `Accept` decides.", `{"enum":["json","csv"]}`, false},
+}
+
 func init() {
 	const tag = "Runs"
 	codes := []engine.Code{engine.CodeInvalidRequest, engine.CodeNotFound}

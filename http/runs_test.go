@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"troupe/actors"
 	"troupe/actors/api"
@@ -298,5 +299,66 @@ func TestRunsEndWithTheirAccount(t *testing.T) {
 	testkit.Ask(k, &api.RemoveAccount{Account: "acc1"})
 	if r, err := k.Node.Runs().Get(t.Context(), "acc1", id); err == nil {
 		t.Errorf("%+v is still there", r)
+	}
+}
+
+// TestUsageOverTime: days, labels and tokens add up to the same, with and without the runs
+// themselves, in both forms. What has no row of its own is one row.
+func TestUsageOverTime(t *testing.T) {
+	beside(t)
+	k, e := runKit(t)
+	for _, body := range []string{
+		`{"label":"=1+1","actions":[{"open":"https://shop.example/"}]}`, `{"label":"=1+1","actions":[{"open":"https://shop.example/bad"}]}`,
+		`{"actions":[{"open":"https://shop.example/"}]}`, `{"label":"async","async":true,"actions":[{"open":"https://shop.example/"}]}`,
+	} {
+		askRuns(t, e, "POST", "/v1/", body, 200)
+	}
+	queued := askRuns(t, e, "POST", "/v1/", `{"label":"queued","queue":true,"actions":[{"open":"https://shop.example/bad"}]}`, 202).TaskID
+	eventually(t, "all have ended", func() bool {
+		return len(askRuns(t, e, "GET", "/v1/runs?limit=100", "", 200).Runs) == 5
+	})
+	askRuns(t, e, "DELETE", "/v1/runs/"+queued, "", 200)
+	askRuns(t, e, "DELETE", "/v1/runs?label=async", "", 200)
+	get := func(query string) string {
+		t.Helper()
+		status, text := call(t, e, "GET", "/v1/usage?"+query, "good", "")
+		if status != 200 {
+			t.Fatalf("%s: %d %s", query, status, text)
+		}
+		return text
+	}
+	day := time.Now().UTC()
+	today, tomorrow := day.Format("2006-01-02"), day.AddDate(0, 0, 1).Format("2006-01-02")
+	const total = `"runs":5,"failed":2,"stepsEnded":10,"browserSeconds":`
+	for query, want := range map[string][]string{
+		"by=day":                          {`"by":"day","usage":[{"day":"` + today + `",` + total, `"total":{` + total, `"to":"` + tomorrow + `"`},
+		"from=" + today:                   {`"from":"` + today + `"`, `"total":{` + total},
+		"to=" + today:                     {`"usage":[],"total":{"runs":0`},
+		"by=label":                        {`{"label":"=1+1","runs":2,"failed":1,`, `{"label":"","runs":1,"failed":0,`, `{"label":"async","runs":1,"failed":0,`, `{"label":"queued","runs":1,"failed":1,`, `"total":{` + total},
+		"by=label&limit=1":                {`[{"label":"=1+1","runs":2,`, `{"other":true,"runs":3,"failed":1,`, `"total":{` + total},
+		"by=token":                        {`"usage":[{"token":"tok_`, `"attempts":5}],"total":{` + total},
+		"by=label&limit=1&format=csv":     {"label,other,runs,failed,stepsEnded,browserSeconds,resultBytes,attempts\n'=1+1,,2,1,4,", "\n,true,3,1,6,"},
+		"by=day&format=csv&from=" + today: {"day,other,", "\n" + today + ",,5,2,10,"},
+	} {
+		for _, part := range want {
+			if got := get(query); !strings.Contains(got, part) {
+				t.Errorf("%s: %s\nlacks %s", query, got, part)
+			}
+		}
+	}
+	for query, path := range map[string]string{"by=hour": "/by", "from=yesterday": "/from", "to=2026-01-01T00:00:00Z": "/to", "from=2026-01-02&to=2026-01-02": "/to", "from=9999-01-01": "/from", "limit=0": "/limit",
+		"format=ndjson": "/format", "by=day&label=x": "/label", "by=day&by=label": "/by"} {
+		a := askRuns(t, e, "GET", "/v1/usage?"+query, "", 400)
+		if len(a.Details) != 1 || a.Details[0].Path != path || a.Details[0].Message == "" {
+			t.Errorf("%s: %+v", query, a)
+		}
+	}
+	testkit.Ask(k, &api.RemoveAccount{Account: "acc1"})
+	if got := get("by=day"); !strings.Contains(got, `"usage":[],"total":{"runs":0`) {
+		t.Errorf("after its account was removed: %s", got)
+	}
+	off := openServer(t, testkit.New(t, testkit.Options{Workers: 1}).Node)
+	if a := askRuns(t, off, "GET", "/v1/usage?by=day", "", 404); !strings.Contains(a.Error, "--history off") {
+		t.Errorf("%+v", a)
 	}
 }

@@ -78,6 +78,9 @@ type planLimits struct {
 
 // usage tells an account what it may use and what it has used.
 func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
+	if asksUsage(ctx) {
+		return s.usageOverTime(ctx, account)
+	}
 	if s.cfg.Counts == nil {
 		return answer.Refuse(engine.CodeNotFound)
 	}

@@ -55,6 +55,8 @@ func keptRecords(t *testing.T) []golden.Case {
 		golden.Record[engine.Outcome](t, "outcome", nil),
 		golden.Record[records.Queued](t, "queued", nil),
 		golden.Record[runs.Run](t, "run", nil),
+		golden.Record[runs.Day](t, "run-day", nil),
+		golden.Record[runs.Fresh](t, "run-fresh", nil),
 		golden.Record[records.Schedule](t, "schedule", taskMakers),
 		golden.Record[api.ScheduleRun](t, "schedule-run", nil),
 		golden.Record[records.ScheduleState](t, "schedule-state", nil),

@@ -94,10 +94,12 @@ func (u Queue) PrepareEnd(ctx context.Context, e *Ending) *Writes {
 		return nil
 	}
 	w, entry := &Writes{what: "write the end of the task " + t.ID}, t.entry()
-	if it, ok := u.r.Runs.Item(ctx, u.r.runOf(t, q, e.Outcome)); ok {
-		it.Known = persistence.Absent
-		w.bytes(ctx, u.r.Sealed, it)
-		w.run = t.Account
+	if u.r.Runs.Keeps() {
+		for _, it := range u.r.Runs.Items(ctx, u.r.runOf(t, q, e.Outcome)) {
+			it.Known = persistence.Absent
+			w.bytes(ctx, u.r.Sealed, it)
+			w.run = t.Account
+		}
 	}
 	w.bytes(ctx, u.r.Plain, persistence.Item{Key: OutcomePrefix + t.ID, Account: t.Account, Value: e.encoded, Expires: t.Expires(), Known: persistence.Absent})
 	w.counted(u.r.Plain, t.Account, TaskPrefix+t.ID, t.storedUntil(), t, persistence.Unknown, true)

@@ -146,6 +146,26 @@ var sealers = map[string]func(ctx context.Context, r *Store, seal *persistence.S
 		err := h.Put(ctx, &runs.Run{ID: "t1", Account: "ada"})
 		return func() error { _, err := h.Find(ctx, "ada", "t1"); return err }, err
 	},
+	runs.DayPrefix: func(ctx context.Context, r *Store, _ *persistence.Seal) (func() error, error) {
+		h := runs.New(runs.Config{Store: r.Store, Values: r.Sealed})
+		at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+		if err := h.Put(ctx, &runs.Run{ID: "t2", Account: "ada", State: api.TaskComplete, Ended: at}); err != nil {
+			return nil, err
+		}
+		err := h.Delete(ctx, "ada", "t2") // its sums stay
+		return func() error {
+			u, err := h.Usage(ctx, "ada", at, at, runs.ByDay, 1)
+			if err == nil && (u.Total.Runs != 1 || u.Unreadable != nil) {
+				err = persistence.ErrSealed
+			}
+			return err
+		}, err
+	},
+	runs.FreshPrefix: func(ctx context.Context, r *Store, _ *persistence.Seal) (func() error, error) {
+		key := runs.FreshPrefix + "eve/2026-11-29/t1"
+		err := r.Sealed.Put(ctx, persistence.Item{Key: key, Account: "eve", Value: []byte(`{}`)})
+		return func() error { _, err := r.Sealed.Get(ctx, key); return err }, err
+	},
 	TaskPrefix: func(ctx context.Context, r *Store, _ *persistence.Seal) (func() error, error) {
 		notify, err := r.SealNotify("t1", []engine.Notify{{URL: "https://a.example/"}})
 		if err == nil {

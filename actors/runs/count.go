@@ -55,6 +55,9 @@ func (h *History) DeleteAll(ctx context.Context, q Query) (n int, next string, e
 		found = append(found, Key(r.Account, r.ID))
 		return len(found) < pruneStep
 	})
+	if err == nil && len(found) > 0 {
+		err = h.fold(ctx, q.Account)
+	}
 	for _, key := range found {
 		if err == nil {
 			err = h.cfg.Values.DeleteOf(ctx, q.Account, key, false)

@@ -2,5 +2,7 @@
 // says what a record has, writes records in groups beside the tasks, keeps them within bounds,
 // and lists, searches and counts them. See docs/decisions/0038-a-history-of-runs.md.
 //
-//	run/<account>/<time>/<id>   a run, sealed: its time and its identifier are those of its task
+//	run/<account>/<time>/<id>        a run, sealed: its time and its identifier are those of its task
+//	run-day/<account>/<day>          the sums of the runs that ended on a day, sealed
+//	run-fresh/<account>/<day>/<…>    what is to be added to them, sealed
 package runs

@@ -45,6 +45,11 @@ type History struct {
 	written map[string]int
 	lost    int        // that were too many to wait
 	writing sync.Mutex // of one group at a time
+
+	unfolded  map[string]bool // accounts with runs that are not in sums yet
+	foldTimed bool            // they are added when a time is over
+	closed    bool
+	folding   sync.Mutex // of one account at a time
 }
 
 // New makes one.
@@ -52,7 +57,7 @@ func New(cfg Config) *History {
 	if cfg.Bounds == (Bounds{}) {
 		cfg.Bounds = StandardBounds
 	}
-	return &History{cfg: cfg, written: map[string]int{}}
+	return &History{cfg: cfg, written: map[string]int{}, unfolded: map[string]bool{}}
 }
 
 // Keeps reports whether runs are kept.
@@ -94,18 +99,25 @@ func (h *History) mask(ctx context.Context, r *Run) error {
 	return nil
 }
 
-// Item is the record of a run, to be written with the end of its task. [History.Wrote] follows.
-// False: there is nothing to be written.
-func (h *History) Item(ctx context.Context, r *Run) (persistence.Item, bool) {
+// Items are the records of a run, to be written in this order with the end of its task.
+// [History.Wrote] follows. None: there is nothing to be written.
+func (h *History) Items(ctx context.Context, r *Run) []persistence.Item {
 	if h == nil {
-		return persistence.Item{}, false
+		return nil
 	}
-	it, err := h.item(ctx, r)
+	run, err := h.item(ctx, r)
+	if err == nil {
+		var adds persistence.Item
+		var ok bool
+		if adds, ok, err = h.adds(ctx, r); err == nil && ok {
+			return []persistence.Item{adds, run}
+		}
+	}
 	if err != nil { // the end of a task must not wait for its record
 		h.cfg.Log.Error().Err(err).Str("task", r.ID).Msg("run not kept")
-		return it, false
+		return nil
 	}
-	return it, true
+	return []persistence.Item{run}
 }
 
 // Wrote counts a run that was written with the end of its task.
@@ -116,6 +128,7 @@ func (h *History) Wrote(account string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.written[account]++
+	h.foldSoon(account)
 	if h.written[account] >= pruneAfter {
 		h.soon()
 	}
@@ -123,14 +136,15 @@ func (h *History) Wrote(account string) {
 
 // Put writes a run before the end of its task is.
 func (h *History) Put(ctx context.Context, r *Run) error {
-	it, ok := h.Item(ctx, r)
-	if !ok {
-		return nil
+	all := h.Items(ctx, r)
+	for _, it := range all {
+		if err := h.cfg.Values.Put(ctx, it); err != nil {
+			return fmt.Errorf("keep the run %s: %w", r.ID, err)
+		}
 	}
-	if err := h.cfg.Values.Put(ctx, it); err != nil {
-		return fmt.Errorf("keep the run %s: %w", r.ID, err)
+	if len(all) > 0 {
+		h.Wrote(r.Account)
 	}
-	h.Wrote(r.Account)
 	return nil
 }
 
@@ -175,20 +189,27 @@ func (h *History) Delete(ctx context.Context, account, id string) error {
 	if _, err := h.Get(ctx, account, id); err != nil && !errors.Is(err, persistence.ErrSealed) {
 		return err
 	}
+	if err := h.fold(ctx, account); err != nil {
+		return err
+	}
 	return h.cfg.Values.DeleteOf(ctx, account, Key(account, id), true)
 }
 
-// Erase removes all runs of an account, whether or not a history is kept now.
+// Erase removes all runs of an account and their sums, whether or not a history is kept now.
 func Erase(ctx context.Context, store persistence.Store, values *persistence.ValueStore, account string) error {
-	for {
-		keys, err := store.Keys(ctx, Prefix+account+"/", "", pruneStep)
-		if err != nil {
-			return fmt.Errorf("list the runs of an account: %w", err)
-		}
-		if err := drop(ctx, values, account, keys); err != nil || len(keys) < pruneStep {
-			return err
+	for _, prefix := range []string{Prefix, FreshPrefix, DayPrefix} {
+		for more := true; more; {
+			keys, err := store.Keys(ctx, prefix+account+"/", "", pruneStep)
+			if err != nil {
+				return fmt.Errorf("list the runs of an account: %w", err)
+			}
+			if err := drop(ctx, values, account, keys); err != nil {
+				return err
+			}
+			more = len(keys) == pruneStep
 		}
 	}
+	return nil
 }
 
 func drop(ctx context.Context, values *persistence.ValueStore, account string, keys []persistence.KeySize) error {

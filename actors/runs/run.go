@@ -79,6 +79,7 @@ type Run struct {
 	Item         bool            `json:"item,omitempty"` // its values of the batch's item are not in the request
 
 	masked bool // the request is
+	summed bool // what it adds to the sums of its day is written
 }
 
 // Of is the record of a task that has not ended.

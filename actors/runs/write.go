@@ -3,7 +3,6 @@ package runs
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"troupe/actors/api"
@@ -106,36 +105,48 @@ func (h *History) settle(ctx context.Context) {
 	}
 }
 
-// writeGroup writes runs. Those that could not be written wait again.
+// writeGroup writes runs, and before them what they add to sums. Those that could not be written
+// wait again.
 func (h *History) writeGroup(ctx context.Context, group []*Run) error {
-	errs := make([]error, len(group))
-	if persistence.Groups(h.cfg.Store) {
-		h.writeTogether(ctx, group, errs)
-	} else {
-		turns := make(chan struct{}, atOnce)
-		var wg sync.WaitGroup
-		for i, r := range group {
-			turns <- struct{}{}
-			wg.Go(func() {
-				it, err := h.item(ctx, r)
-				if err == nil {
-					err = h.cfg.Values.Put(ctx, it)
-				}
-				errs[i] = err
-				<-turns
-			})
+	adds, of, err := groupsOf(group)
+	if err != nil {
+		return err
+	}
+	errs := map[*Run]error{}
+	for i, err := range h.putEach(ctx, adds) {
+		for _, r := range of[i] {
+			if r.summed = err == nil; err != nil {
+				errs[r] = err
+			}
 		}
-		wg.Wait()
+	}
+	var items []persistence.Item
+	var ready []*Run
+	for _, r := range group {
+		it, err := h.item(ctx, r)
+		if err == nil {
+			err = errs[r]
+		}
+		if errs[r] = err; err == nil {
+			it.Known = persistence.Absent
+			items, ready = append(items, it), append(ready, r)
+		}
+	}
+	for i, err := range h.putEach(ctx, items) {
+		errs[ready[i]] = err
 	}
 	var failed error
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for i, r := range group {
-		if errs[i] == nil {
+	for _, r := range group {
+		if r.summed {
+			h.foldSoon(r.Account)
+		}
+		if errs[r] == nil {
 			h.written[r.Account]++
 			continue
 		}
-		failed = errs[i]
+		failed = errs[r]
 		if len(h.waiting) < maxWaiting {
 			h.waiting, h.bytes = append(h.waiting, r), h.bytes+len(r.Request)
 		} else {
@@ -148,22 +159,28 @@ func (h *History) writeGroup(ctx context.Context, group []*Run) error {
 	return nil
 }
 
-func (h *History) writeTogether(ctx context.Context, group []*Run, errs []error) {
+// putEach writes records that are independent of each other, in one go where the store can.
+func (h *History) putEach(ctx context.Context, items []persistence.Item) []error {
+	errs := make([]error, len(items))
+	if !persistence.Groups(h.cfg.Store) {
+		inTurns(len(items), func(i int) {
+			it := items[i]
+			it.Known = persistence.Unknown // a write without an answer may have been stored
+			errs[i] = h.cfg.Values.Put(ctx, it)
+		})
+		return errs
+	}
 	var lists [][]persistence.Change
 	var of []int
 	var values []*persistence.ValueChange
-	for i, r := range group {
-		it, err := h.item(ctx, r)
-		var v *persistence.ValueChange
-		if err == nil {
-			it.Known = persistence.Absent
-			v, err = h.cfg.Values.Change(ctx, it)
-		}
+	for i, it := range items {
+		v, err := h.cfg.Values.Change(ctx, it)
 		if errs[i] = err; err == nil {
 			lists, of, values = append(lists, []persistence.Change{v.Change}), append(of, i), append(values, v)
 		}
 	}
 	persistence.ApplyEach(ctx, h.cfg.Store, lists, func(i int, err error) { errs[of[i]] = values[i].Done(ctx, err) })
+	return errs
 }
 
 // prune removes the oldest runs of accounts that have too many.
@@ -194,6 +211,9 @@ func (h *History) pruneOf(ctx context.Context, account string) error {
 		for i, k := range keys {
 			count, bytes = count+1, bytes+int64(k.Size)
 			if count > h.cfg.Bounds.Count || bytes > h.cfg.Bounds.Bytes {
+				if err := h.fold(ctx, account); err != nil { // else their sums would lack them
+					return err
+				}
 				if err := drop(ctx, h.cfg.Values, account, keys[i:]); err != nil {
 					return err
 				}

@@ -24,7 +24,7 @@ var examples = map[string][]exampleLine{
 	"context":        {{"See where commands go", "troupe context list"}, {"Send them elsewhere", "troupe context use work"}},
 	"context use":    {{"Send commands to another service", "troupe context use work"}},
 	"context remove": {{"Forget a service", "troupe context remove work"}},
-	"usage":          {{"Ask another service once", "troupe usage --context work"}},
+	"usage":          {{"Ask another service once", "troupe usage --context work"}, {"Sum up the runs of a month", "troupe usage --from 2026-11-01 --to 2026-12-01 --by label"}},
 	"run": {
 		{"Run a file, with its pictures in a folder", "troupe run task.json --out pictures"},
 		{"Run in a session", "troupe run task.json --session sess_5d03047dd2de650c941a96bd73b9a0fb"},

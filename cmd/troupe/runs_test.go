@@ -36,10 +36,13 @@ var answersOfRuns = map[string]string{
 		"schedule":{"scheduleId":"sched_1","plannedAt":"2026-11-29T11:00:00Z"},"firstAddress":"http://shop.test/a","page":{"url":"http://shop.test/b","title":"Lamps","status":404},
 		"actions":4,"stepsEnded":2,"failed":1,"attempts":1,"startedAt":"2026-11-29T11:00:00Z","duration":1500,"workerName":"worker-1",
 		"request":{"actions":[{"wait":1}]},"masked":["/actions/0/fill/1"],"evidence":{"screenshot":"http://here/files/f1"}}}`,
-	"GET /v1/runs/task_q":                              `{"success":true,"run":{"runId":"task_q","state":"complete","request":{"actions":[],"queue":true}}}`,
-	"POST /v1/runs/task_1/again":                       `{"success":true,"taskId":"task_new","duration":3,"result":["again"]}`,
-	"POST /v1/runs/task_q/again":                       `{"success":true,"taskId":"task_queued"}`,
-	"POST /v1/runs/task_f/again":                       `{"success":false,"taskId":"task_new","duration":3,"error":"it failed","code":"timeout"}`,
+	"GET /v1/runs/task_q":        `{"success":true,"run":{"runId":"task_q","state":"complete","request":{"actions":[],"queue":true}}}`,
+	"POST /v1/runs/task_1/again": `{"success":true,"taskId":"task_new","duration":3,"result":["again"]}`,
+	"POST /v1/runs/task_q/again": `{"success":true,"taskId":"task_queued"}`,
+	"POST /v1/runs/task_f/again": `{"success":false,"taskId":"task_new","duration":3,"error":"it failed","code":"timeout"}`,
+	"GET /v1/usage?by=label&from=2026-11-01": `{"success":true,"by":"label","usage":[{"label":"lamps\u001b[31m","runs":3,"failed":1,"stepsEnded":7,"browserSeconds":2.25,"resultBytes":90,"attempts":4},
+		{"label":"","runs":1},{"other":true,"runs":2}],"total":{"runs":6},"unreadable":["2026-11-02"]}`,
+	"GET /v1/usage?by=day&format=csv&to=2026-11-30":    "day,other,runs\n2026-11-29,,3\n\x00",
 	"DELETE /v1/runs/task_1":                           `{"success":true,"removed":1}`,
 	"GET /v1/get-result?taskId=task_queued&wait=20000": `{"success":true,"taskId":"task_queued","duration":4,"result":["from the queue"]}`,
 }
@@ -124,6 +127,27 @@ func TestRunsList(t *testing.T) {
 	saysOf(t, exitUsage, "want KEY=VALUE", "", "runs", "list", "--metadata=vip")
 	saysOf(t, exitUsage, `names "a" twice`, "", "runs", "list", "--metadata=a=1", "--metadata=a=2")
 	saysOf(t, exitUsage, "--state", "", "runs", "list", "--state=ended")
+	if asked := s.requests(); len(asked) > 0 {
+		t.Errorf("asked %q", asked)
+	}
+}
+
+// TestUsageOfRuns: the sums are a table, the answer itself, or CSV.
+func TestUsageOfRuns(t *testing.T) {
+	s := newRunsService(t)
+	out := saysOf(t, 0, "LABEL", "", "usage", "--by=label", "--from=2026-11-01")
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); len(lines) != 6 || strings.Join(strings.Fields(lines[1]), " ") != "lamps [31m 3 1 7 2.2 90 4" || !strings.HasPrefix(lines[2], "- ") || !strings.HasPrefix(lines[3], "others ") ||
+		!strings.HasPrefix(lines[4], "all ") || lines[5] != "The service's key does not open: 2026-11-02" {
+		t.Errorf("the table is\n%s", out)
+	}
+	saysOf(t, 0, `"browserSeconds": 2.25`, "", "usage", "--by=label", "--from=2026-11-01", "--json")
+	if code, out, errs := play(t, "", "usage", "--to=2026-11-30", "--csv"); code != 0 || out != "day,other,runs\n2026-11-29,,3\n" || errs != "" {
+		t.Errorf("%d: %q %s", code, out, errs)
+	}
+	saysOf(t, exitFailed, "404 not_found", "", "usage", "--by=token")
+	s.requests()
+	saysOf(t, exitUsage, "either --json or --csv", "", "usage", "--json", "--csv")
+	saysOf(t, exitUsage, "--by", "", "usage", "--by=hour")
 	if asked := s.requests(); len(asked) > 0 {
 		t.Errorf("asked %q", asked)
 	}

@@ -232,7 +232,13 @@ func (c *taskRetry) Run(w *environment) error {
 	return c.print(w, made, func(out io.Writer) { fmt.Fprintf(out, "It is queued again as %s.\n", made.TaskID) })
 }
 
-type usageCommand struct{ client }
+type usageCommand struct {
+	client
+	From string `env:"-" help:"Show the sums of runs from this day on, such as 2026-11-01. Default with --to or --by: 90 days." placeholder:"DAY"`
+	To   string `env:"-" help:"Show the sums of runs before this day. Default with --from or --by: with today." placeholder:"DAY"`
+	By   string `env:"-" enum:",day,label,token" default:"" help:"Show the sums of runs by day, label or token." placeholder:"WORD"`
+	CSV  bool   `env:"-" name:"csv" help:"Print the sums as CSV."`
+}
 
 // accountUsage is what an account may use, and what it has used.
 type accountUsage struct {
@@ -254,8 +260,11 @@ type accountUsage struct {
 	} `json:"limits"`
 }
 
-// Run shows the account.
+// Run shows the account, or what its runs come to.
 func (c *usageCommand) Run(w *environment) error {
+	if c.From != "" || c.To != "" || c.By != "" || c.CSV {
+		return c.overTime(w)
+	}
 	var raw json.RawMessage
 	if err := c.call(w.ctx, http.MethodGet, address.Fixed("/v1/usage"), &raw); err != nil {
 		return fmt.Errorf("show the account: %w", err)

@@ -117,6 +117,7 @@ func (k *besieged) rows() []largest {
 		{of: "followAccount", room: anAccount, path: func(k *besieged) string { k.recent(); return "/v1/events" }, endless: true},
 		{of: "listTasks", room: anAccount, path: func(k *besieged) string { k.recent(); return "/v1/tasks?limit=100" }},
 		{of: "listRuns", room: anAccount, path: func(k *besieged) string { k.recent(); return "/v1/runs?limit=1000" }},
+		{of: "usage (by label)", room: anAccount, path: func(k *besieged) string { k.recent(); return "/v1/usage?by=label" }},
 		{of: "countRuns", room: anAccount, path: func(k *besieged) string { k.recent(); return "/v1/runs/counts" }},
 		{of: "listTasks (failed)", room: anAccount, path: at("/v1/tasks?status=dead&limit=100")},
 		{of: "getTask", room: anAccount, path: func(k *besieged) string { return "/v1/tasks/" + k.recent() }},
