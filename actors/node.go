@@ -144,6 +144,10 @@ func Start(cfg Config) (*Node, error) {
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
 	parts.limits.Store(&cfg.Limits)
+	parts.records.Runs.BoundBy(func(plan engine.Plan) persistence.Allowance {
+		l := (*parts.limits.Load())[plan]
+		return persistence.Allowance{Bytes: l.StorageBytes, Files: l.StorageFiles}
+	})
 	workers := len(parts.cfg.Workers) // with those that were added
 	n := &Node{parts: parts, ended: make(chan struct{})}
 	if err := n.openBatches(); err != nil {

@@ -130,6 +130,7 @@ func (d *decoder) readTask(n *lang.Node) *Task {
 		lang.Field("notify", func(f *lang.Node) { notify, t.Notify = f, ReadNotify(&d.Decoder, f, NotifyTask) }),
 		lang.Field("label", func(f *lang.Node) { t.Label = d.readTaskLabel(f) }),
 		lang.Field("metadata", func(f *lang.Node) { t.Metadata = d.readMetadata(f) }),
+		lang.Field("keepResult", func(f *lang.Node) { t.KeepResult = lang.BoolShape.Read(&d.Decoder, f) }),
 	)
 	if !ok {
 		return t

@@ -194,6 +194,7 @@ func taskSchema(base string) object {
 			{"notify", optional(NotifySchema(NotifyTask), "Receivers that are told of the task's end. For tasks with async or queue.")},
 			{"label", optional(taskLabelSchema, "A name for people, in lists of tasks and runs.")},
 			{"metadata", optional(metadataSchema, "Values of the client, by which runs are found.")},
+			{"keepResult", optional(lang.BoolShape.Schema, "Keeps a copy of the result with the run, as long as the run is kept. It counts in the account's storage.", entry{"default", false})},
 		}},
 	}
 }

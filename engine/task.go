@@ -33,6 +33,7 @@ type Task struct {
 	Profile      *Profile // nil: none
 	Label        string   // for people, in lists; empty: none
 	Metadata     Metadata // of the client; nil: none
+	KeepResult   bool     // a copy of the result is kept with the run
 	Files        []Upload
 
 	source           []byte

@@ -19,7 +19,7 @@ func (t *Task) AsText() *Task {
 func (t *Task) withoutSteps() *Task {
 	kept := &Task{
 		WorkerID: t.WorkerID, Timeout: t.Timeout, QueueTimeout: t.QueueTimeout, Session: t.Session, Async: t.Async, Queue: t.Queue,
-		Notify: t.Notify, Profile: t.Profile, Label: t.Label, Metadata: t.Metadata, Files: t.Files,
+		Notify: t.Notify, Profile: t.Profile, Label: t.Label, Metadata: t.Metadata, KeepResult: t.KeepResult, Files: t.Files,
 		Config: Config{Isolation: t.Config.Isolation, OnFailure: t.Config.OnFailure, Trace: t.Config.Trace, FullTrace: t.Config.FullTrace},
 		source: t.source, item: t.item, items: t.items, bound: t.bound, flows: t.flows, lasting: t.lasting,
 		actions: t.Actions(), asText: true,

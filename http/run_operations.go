@@ -61,7 +61,7 @@ func init() {
 		},
 		operation{
 			method: "get", path: oneRunPath, id: "getRun", tag: tag,
-			summary: "Get a run", doc: "With its request, in which secrets are masked.",
+			summary: "Get a run", doc: "With its request, in which secrets are masked, and with the copy of its result, where one is kept.",
 			params: []param{runParam}, answers: []reply{{200, "The run.", "", []any{runAnswer{}}}}, codes: codes[1:],
 		},
 		operation{

@@ -138,7 +138,11 @@ func (s *Server) getRun(ctx *fasthttp.RequestCtx, account persistence.Account, i
 	case no != nil:
 		return no
 	}
-	answer.SendJSON(ctx, fasthttp.StatusOK, runAnswer{true, answer.OfWholeRun(r)})
+	result, err := s.cfg.Runs.Result(s.base, r)
+	if err != nil {
+		return s.faults.Refuse(ctx, "read the result of a run", err)
+	}
+	answer.SendJSON(ctx, fasthttp.StatusOK, runAnswer{true, answer.OfWholeRun(r, result)})
 	return nil
 }
 

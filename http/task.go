@@ -10,6 +10,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/engine/lang"
 	"troupe/http/access"
 	"troupe/http/answer"
 	"troupe/persistence"
@@ -72,7 +73,10 @@ func (s *Server) answerTask(ctx *fasthttp.RequestCtx, account persistence.Accoun
 	if no != nil {
 		return no
 	}
-	if m.Task.Async || m.Idempotency.Key != "" {
+	if m.Task.KeepResult && !s.cfg.Runs.Keeps() {
+		return answer.RefuseInvalid(lang.Fault{Path: "/keepResult", Message: "is not possible: this service keeps no history of runs (--history off)"})
+	}
+	if m.Task.Async || m.Task.KeepResult || m.Idempotency.Key != "" {
 		// Its answer is kept, whatever its size: that would be too late to refuse.
 		if err := s.cfg.Ledger.Full(account.ID, s.within(account)); errors.Is(err, persistence.ErrQuota) {
 			return answer.RefuseBy(api.RefusalFor(err))

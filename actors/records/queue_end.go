@@ -96,7 +96,6 @@ func (u Queue) PrepareEnd(ctx context.Context, e *Ending) *Writes {
 	w, entry := &Writes{what: "write the end of the task " + t.ID}, t.entry()
 	if u.r.Runs.Keeps() {
 		for _, it := range u.r.Runs.Items(ctx, u.r.runOf(t, q, e.Outcome)) {
-			it.Known = persistence.Absent
 			w.bytes(ctx, u.r.Sealed, it)
 			w.run = t.Account
 		}

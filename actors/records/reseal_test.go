@@ -161,6 +161,11 @@ var sealers = map[string]func(ctx context.Context, r *Store, seal *persistence.S
 			return err
 		}, err
 	},
+	runs.ResultPrefix: func(ctx context.Context, r *Store, _ *persistence.Seal) (func() error, error) {
+		key := runs.ResultPrefix + "eve/ffffffff/t1"
+		err := r.Sealed.Put(ctx, persistence.Item{Key: key, Account: "eve", Value: []byte(`"a result"`)})
+		return func() error { _, err := r.Sealed.Get(ctx, key); return err }, err
+	},
 	runs.FreshPrefix: func(ctx context.Context, r *Store, _ *persistence.Seal) (func() error, error) {
 		key := runs.FreshPrefix + "eve/2026-11-29/t1"
 		err := r.Sealed.Put(ctx, persistence.Item{Key: key, Account: "eve", Value: []byte(`{}`)})

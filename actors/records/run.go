@@ -40,7 +40,7 @@ func (r *Store) runOf(t Task, q *Queued, out *engine.Outcome) *runs.Run {
 	if q == nil {
 		return r.ends(runs.Of(x, t.Node), t, out)
 	}
-	x.Batch, x.Schedule, x.Asked = q.Batch, q.Schedule, q.Asked
+	x.Batch, x.Schedule, x.Asked, x.Account.Plan = q.Batch, q.Schedule, q.Asked, q.Plan
 	if q.By != nil {
 		x.By = *q.By
 	}

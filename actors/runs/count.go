@@ -60,7 +60,7 @@ func (h *History) DeleteAll(ctx context.Context, q Query) (n int, next string, e
 	}
 	for _, key := range found {
 		if err == nil {
-			err = h.cfg.Values.DeleteOf(ctx, q.Account, key, false)
+			err = drop(ctx, h.cfg.Store, h.cfg.Values, q.Account, key, false)
 		}
 		if err == nil {
 			n++

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,8 @@ type Bounds struct {
 	Keep  time.Duration // after the end of a run
 	Count int
 	Bytes int64
+	// Results tells that copies of all results are kept, not only of those that ask for it.
+	Results bool
 }
 
 // StandardBounds are those that nobody has changed.
@@ -50,6 +53,8 @@ type History struct {
 	foldTimed bool            // they are added when a time is over
 	closed    bool
 	folding   sync.Mutex // of one account at a time
+
+	within func(engine.Plan) persistence.Allowance // nil: nothing bounds what accounts store
 }
 
 // New makes one.
@@ -105,19 +110,20 @@ func (h *History) Items(ctx context.Context, r *Run) []persistence.Item {
 	if h == nil {
 		return nil
 	}
-	run, err := h.item(ctx, r)
-	if err == nil {
-		var adds persistence.Item
-		var ok bool
-		if adds, ok, err = h.adds(ctx, r); err == nil && ok {
-			return []persistence.Item{adds, run}
-		}
+	var all []persistence.Item
+	adds, ok, err := h.adds(ctx, r)
+	if ok {
+		all = append(all, adds)
 	}
-	if err != nil { // the end of a task must not wait for its record
+	if it, ok := h.resultItem(r); ok {
+		all = append(all, it)
+	}
+	run, no := h.item(ctx, r)
+	if err = cmp.Or(err, no); err != nil { // the end of a task must not wait for its record
 		h.cfg.Log.Error().Err(err).Str("task", r.ID).Msg("run not kept")
 		return nil
 	}
-	return []persistence.Item{run}
+	return append(all, run)
 }
 
 // Wrote counts a run that was written with the end of its task.
@@ -192,30 +198,23 @@ func (h *History) Delete(ctx context.Context, account, id string) error {
 	if err := h.fold(ctx, account); err != nil {
 		return err
 	}
-	return h.cfg.Values.DeleteOf(ctx, account, Key(account, id), true)
+	return drop(ctx, h.cfg.Store, h.cfg.Values, account, Key(account, id), true)
 }
 
 // Erase removes all runs of an account and their sums, whether or not a history is kept now.
 func Erase(ctx context.Context, store persistence.Store, values *persistence.ValueStore, account string) error {
-	for _, prefix := range []string{Prefix, FreshPrefix, DayPrefix} {
+	for _, prefix := range []string{Prefix, ResultPrefix, FreshPrefix, DayPrefix} {
 		for more := true; more; {
 			keys, err := store.Keys(ctx, prefix+account+"/", "", pruneStep)
 			if err != nil {
 				return fmt.Errorf("list the runs of an account: %w", err)
 			}
-			if err := drop(ctx, values, account, keys); err != nil {
-				return err
+			for _, k := range keys {
+				if err := values.DeleteOf(ctx, account, k.Key, false); err != nil {
+					return fmt.Errorf("remove the runs of an account: %w", err)
+				}
 			}
 			more = len(keys) == pruneStep
-		}
-	}
-	return nil
-}
-
-func drop(ctx context.Context, values *persistence.ValueStore, account string, keys []persistence.KeySize) error {
-	for _, k := range keys {
-		if err := values.DeleteOf(ctx, account, k.Key, false); err != nil {
-			return fmt.Errorf("remove a run: %w", err)
 		}
 	}
 	return nil

@@ -66,11 +66,16 @@ type Run struct {
 	Node       string `json:"node,omitempty"`
 	Session    string `json:"session,omitempty"`
 
-	Result   int              `json:"result,omitempty"`     // its bytes
-	Until    time.Time        `json:"resultUntil,omitzero"` // until when get-result has it; zero: it was in the answer
-	Pictures []string         `json:"pictures,omitempty"`
-	Trace    string           `json:"trace,omitempty"`
-	Evidence *engine.Evidence `json:"evidence,omitempty"`
+	Result int `json:"result,omitempty"` // its bytes
+	// KeepResult tells that the client wants a copy of the result kept with the run, and Kept
+	// that there is one.
+	KeepResult bool             `json:"keepResult,omitempty"`
+	Kept       bool             `json:"kept,omitempty"`
+	Plan       engine.Plan      `json:"plan,omitempty"`       // of the account: bounds copies of results
+	Until      time.Time        `json:"resultUntil,omitzero"` // until when get-result has it; zero: it was in the answer
+	Pictures   []string         `json:"pictures,omitempty"`
+	Trace      string           `json:"trace,omitempty"`
+	Evidence   *engine.Evidence `json:"evidence,omitempty"`
 
 	Request      json.RawMessage `json:"request,omitempty"` // with its secrets masked; nil: it was too large, or is not known
 	RequestBytes int             `json:"requestBytes,omitempty"`
@@ -78,14 +83,15 @@ type Run struct {
 	Uploads      int             `json:"uploads,omitempty"`
 	Item         bool            `json:"item,omitempty"` // its values of the batch's item are not in the request
 
-	masked bool // the request is
-	summed bool // what it adds to the sums of its day is written
+	masked bool            // the request is
+	data   json.RawMessage // the result
+	summed bool            // what it adds to the sums of its day is written
 }
 
 // Of is the record of a task that has not ended.
 func Of(x *api.Execute, node string) *Run {
 	r := &Run{
-		ID: x.TaskID, Account: x.Account.ID, State: api.TaskPending, Label: x.Task.Label, Metadata: x.Task.Metadata, Origin: x.By.Origin, Token: x.By.Token, Again: x.By.Again,
+		ID: x.TaskID, Account: x.Account.ID, State: api.TaskPending, Label: x.Task.Label, Metadata: x.Task.Metadata, KeepResult: x.Task.KeepResult, Plan: x.Account.Plan, Origin: x.By.Origin, Token: x.By.Token, Again: x.By.Again,
 		Batch: x.Batch, Schedule: x.Schedule, Async: x.Task.Async, Actions: x.Task.Actions(), Asked: x.Asked, Node: node, Uploads: len(x.Task.Files),
 	}
 	r.settle()
@@ -128,6 +134,7 @@ func (r *Run) Ends(out *engine.Outcome, at time.Time) {
 		r.Error, r.At = lang.Short(f.Text, maxError), f.Path
 	}
 	r.Visited, r.Done, r.Failed, r.Result = out.Visited(), out.Done, len(out.Failures), len(out.Data)
+	r.data = out.Data
 	r.Pictures, r.Trace, r.Evidence = out.Pictures[:min(len(out.Pictures), maxPictures)], out.Trace, out.Evidence
 	if r.Began.IsZero() && out.Duration > 0 {
 		r.Began = at.Add(-out.Duration)
@@ -201,10 +208,12 @@ func (r *Run) Read(task []byte) {
 		Label    string            `json:"label"`
 		Metadata engine.Metadata   `json:"metadata"`
 		Actions  []json.RawMessage `json:"actions"`
+		Keep     bool              `json:"keepResult"`
 	}
 	if json.Unmarshal(task, &w) != nil || json.Unmarshal(w.Source, &said) != nil {
 		return // it was checked when it came
 	}
 	r.Label, r.Metadata, r.Actions, r.Uploads = said.Label, engine.ShortMetadata(said.Metadata), len(said.Actions), len(w.Files)
+	r.KeepResult = said.Keep
 	r.requests(w.Source)
 }

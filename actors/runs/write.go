@@ -36,16 +36,22 @@ func (h *History) Add(r *Run) {
 		h.lost++
 		return
 	}
-	if h.bytes+len(r.Request) > maxWaitingBytes {
+	if !h.keepsResult(r) || h.bytes+len(r.data) > maxWaitingBytes {
+		r.data = nil
+	}
+	if h.bytes+r.weight() > maxWaitingBytes {
 		r.Request = nil
 	}
-	h.waiting, h.bytes = append(h.waiting, r), h.bytes+len(r.Request)
+	h.waiting, h.bytes = append(h.waiting, r), h.bytes+r.weight()
 	if len(h.waiting) == groupLen {
 		go h.write()
 		return
 	}
 	h.soon()
 }
+
+// weight is how many bytes a run has in memory that are a client's to choose.
+func (r *Run) weight() int { return len(r.Request) + len(r.data) }
 
 // soon writes what waits a little later. The mutex is held.
 func (h *History) soon() {
@@ -123,6 +129,17 @@ func (h *History) writeGroup(ctx context.Context, group []*Run) error {
 	var items []persistence.Item
 	var ready []*Run
 	for _, r := range group {
+		if it, ok := h.resultItem(r); ok && errs[r] == nil {
+			items, ready = append(items, it), append(ready, r)
+		}
+	}
+	for i, err := range h.putEach(ctx, items) {
+		if err != nil {
+			errs[ready[i]] = err
+		}
+	}
+	items, ready = nil, nil
+	for _, r := range group {
 		it, err := h.item(ctx, r)
 		if err == nil {
 			err = errs[r]
@@ -148,7 +165,7 @@ func (h *History) writeGroup(ctx context.Context, group []*Run) error {
 		}
 		failed = errs[r]
 		if len(h.waiting) < maxWaiting {
-			h.waiting, h.bytes = append(h.waiting, r), h.bytes+len(r.Request)
+			h.waiting, h.bytes = append(h.waiting, r), h.bytes+r.weight()
 		} else {
 			h.lost++
 		}
@@ -214,8 +231,10 @@ func (h *History) pruneOf(ctx context.Context, account string) error {
 				if err := h.fold(ctx, account); err != nil { // else their sums would lack them
 					return err
 				}
-				if err := drop(ctx, h.cfg.Values, account, keys[i:]); err != nil {
-					return err
+				for _, k := range keys[i:] {
+					if err := drop(ctx, h.cfg.Store, h.cfg.Values, account, k.Key, false); err != nil {
+						return err
+					}
 				}
 				break
 			}

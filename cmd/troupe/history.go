@@ -8,10 +8,11 @@ import (
 
 // history says how much of the history of runs is kept.
 type history struct {
-	Keep  string `name:"history" enum:"on,off" default:"on" help:"Keep a record of each task that has ended: on or off. Default: on."`
-	Days  int    `name:"history-days" default:"7" help:"How many days a record is kept. Default: 7." placeholder:"N"`
-	Count int    `name:"history-runs" default:"10000" help:"Records of one account; the oldest are removed first. Default: 10000." placeholder:"N"`
-	MiB   int64  `name:"history-size" default:"64" help:"Size of the records of one account, in MiB; the oldest are removed first. Default: 64." placeholder:"MIB"`
+	Keep    string `name:"history" enum:"on,off" default:"on" help:"Keep a record of each task that has ended: on or off. Default: on."`
+	Days    int    `name:"history-days" default:"7" help:"How many days a record is kept. Default: 7." placeholder:"N"`
+	Count   int    `name:"history-runs" default:"10000" help:"Records of one account; the oldest are removed first. Default: 10000." placeholder:"N"`
+	Results string `name:"history-results" enum:"asked,all" default:"asked" help:"Which results are kept with their records: asked, those of tasks with keepResult, or all. They count in the storage of the account. Default: asked."`
+	MiB     int64  `name:"history-size" default:"64" help:"Size of the records of one account, in MiB; the oldest are removed first. Default: 64." placeholder:"MIB"`
 }
 
 func (h history) check() error {
@@ -31,5 +32,5 @@ func (h history) bounds() *runs.Bounds {
 	if h.Keep == "off" {
 		return nil
 	}
-	return &runs.Bounds{Keep: time.Duration(h.Days) * 24 * time.Hour, Count: h.Count, Bytes: h.MiB << 20}
+	return &runs.Bounds{Keep: time.Duration(h.Days) * 24 * time.Hour, Count: h.Count, Bytes: h.MiB << 20, Results: h.Results == "all"}
 }

@@ -254,6 +254,9 @@ func describeRun(out io.Writer, r *answer.WholeRun) {
 	if r.Until != "" {
 		result += ", kept until " + clockOf(r.Until)
 	}
+	if r.Kept {
+		result += "; a copy is kept: see --json"
+	}
 	rows := [][]string{{"LABEL", plain(r.Label)}, {"METADATA", plain(string(r.Metadata))}, {"FROM", from}, {"TOKEN", r.Token}, {"REPEATS", r.Again},
 		{"ASKED", clockOf(r.AskedAt)}, {"ENDED", clockOf(r.EndedAt)}, {"ATTEMPTS", strconv.Itoa(r.Attempts)}, {"SESSION", r.Session},
 		{"FIRST ADDRESS", plain(r.First)}, {"LAST PAGE", page}, {"RESULT", result}, {"REQUEST", requestOf(r)}}

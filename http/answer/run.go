@@ -40,6 +40,7 @@ type Run struct {
 	Session  string           `json:"sessionId,omitempty"`
 	Bytes    int              `json:"resultBytes"`
 	Until    string           `json:"resultUntil,omitempty"`
+	Kept     bool             `json:"resultKept,omitempty"` // a copy of it is kept with the run
 	Pictures []string         `json:"pictures,omitempty"`
 	Trace    string           `json:"trace,omitempty"`
 	Evidence *engine.Evidence `json:"evidence,omitempty"`
@@ -59,6 +60,7 @@ type WholeRun struct {
 	Bytes   int             `json:"requestBytes,omitempty"`
 	Masked  []string        `json:"masked,omitempty"` // fields of the request
 	Files   int             `json:"files,omitempty"`  // that came with it
+	Result  json.RawMessage `json:"result,omitempty"` // where a copy is kept
 }
 
 // OfRun describes a run.
@@ -66,7 +68,7 @@ func OfRun(r *runs.Run) Run {
 	a := Run{
 		RunID: r.ID, State: string(r.State), Code: r.Code, Error: r.Error, Path: r.At, Label: r.Label, Metadata: r.Metadata, Origin: r.Origin, Token: r.Token, Again: r.Again, Async: r.Async,
 		Actions: r.Actions, Ended: r.Done, Failed: r.Failed, Attempts: max(r.Attempts, 1), AskedAt: timeText(r.Asked), Started: timeText(r.Began), EndedAt: timeText(r.Ended),
-		Waited: engine.Millis(r.Waited()), Duration: engine.Millis(r.Ran), WorkerID: r.WorkerID, Worker: r.WorkerName, Session: r.Session, Bytes: r.Result, Until: timeText(r.Until),
+		Waited: engine.Millis(r.Waited()), Duration: engine.Millis(r.Ran), WorkerID: r.WorkerID, Worker: r.WorkerName, Session: r.Session, Bytes: r.Result, Until: timeText(r.Until), Kept: r.Kept,
 		Pictures: r.Pictures, Trace: r.Trace, Evidence: r.Evidence,
 	}
 	if r.Began.IsZero() {
@@ -87,8 +89,8 @@ func OfRun(r *runs.Run) Run {
 }
 
 // OfWholeRun describes a run with its request.
-func OfWholeRun(r *runs.Run) WholeRun {
-	return WholeRun{OfRun(r), r.Request, r.RequestBytes, r.Masked, r.Uploads}
+func OfWholeRun(r *runs.Run, result json.RawMessage) WholeRun {
+	return WholeRun{OfRun(r), r.Request, r.RequestBytes, r.Masked, r.Uploads, result}
 }
 
 // RunCount is how many runs of an hour have ended alike.

@@ -37,6 +37,8 @@ var varying = map[string]*regexp.Regexp{
 	"since":      utcTime,
 	"resetAt":    regexp.MustCompile(`^"\d{4}-\d\d-\d\dT00:00:00Z"$`),
 	"usedToday":  regexp.MustCompile(`^\d+$`),
+	"usage":      regexp.MustCompile(`^\[\{"attempts":\d+,"browserSeconds":[\d.]+,"day":"20\d\d-\d\d-\d\d","failed":\d+,"resultBytes":\d+,"runs":[1-9]\d*,"stepsEnded":\d+\}\]$`),
+	"total":      regexp.MustCompile(`^\{"attempts":\d+,"browserSeconds":[\d.]+,"failed":\d+,"resultBytes":\d+,"runs":[1-9]\d*,"stepsEnded":\d+\}$`),
 	"storage":    regexp.MustCompile(`^\{"bytes":\d+,"files":\d+,"uploadingBytes":\d+\}$`),
 }
 
