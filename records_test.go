@@ -104,6 +104,7 @@ var written = map[string]string{
 	"persistence.ProfileWriter.sealedAgain": "profile",
 	"persistence.Profiles.lock":             "profile-writer",
 	"persistence.S3.keep":                   "file",
+	"persistence.SessionFiles.note":         "session-file",
 	"persistence.rebuild":                   "repair",
 	"persistence.sealJSON":                  "secret profile",
 	"persistence.stateFile.write":           "state",

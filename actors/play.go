@@ -87,6 +87,7 @@ func (p *play) play(base context.Context) fsm.Ending {
 			return p.notStarted(base, errNoActor)
 		}
 		st.Client, p.client = client, client
+		st.Files = &sessionFiles{p.node.records.SessionFiles, x.Account.ID, x.Task.Session.ID}
 	}
 	task, err := p.parsed(base)
 	if err != nil {

@@ -138,7 +138,7 @@ func (b *sessionBook) put(ctx context.Context, rec records.Session, state []byte
 		}
 	}
 	for state != nil && len(b.stale) > 0 {
-		if err := b.eraseStale(ctx, b.stale[0]); err != nil {
+		if err := b.eraseStale(ctx, rec.Account, b.stale[0]); err != nil {
 			return err
 		}
 		b.stale = b.stale[1:]
@@ -227,14 +227,14 @@ func (b *sessionBook) erase(rec records.Session, over func(error)) {
 		}
 		var errs []error
 		for _, old := range b.stale {
-			errs = append(errs, b.eraseStale(ctx, old))
+			errs = append(errs, b.eraseStale(ctx, rec.Account, old))
 		}
 		err := b.eraseRecord(ctx, rec)
 		if errors.Is(err, api.ErrSessionTaken) {
 			return errors.Join(errs...)
 		}
 		if err == nil {
-			err = b.node.records.Sealed.DeleteOf(ctx, rec.Account, records.StateKey(rec.ID, b.state), true)
+			err = errors.Join(b.node.records.Sealed.DeleteOf(ctx, rec.Account, records.StateKey(rec.ID, b.state), true), b.node.records.SessionFiles.End(ctx, rec.Account, rec.ID))
 		}
 		b.over = err == nil
 		return errors.Join(append(errs, err)...)
@@ -260,12 +260,12 @@ func (b *sessionBook) eraseRecord(ctx context.Context, rec records.Session) erro
 }
 
 // eraseStale leaves a record alone that somebody has changed since.
-func (b *sessionBook) eraseStale(ctx context.Context, old staleSession) error {
+func (b *sessionBook) eraseStale(ctx context.Context, account string, old staleSession) error {
 	if old.revision > 0 {
 		err := b.node.records.Store.Delete(ctx, records.SessionPrefix+old.id, &old.revision, true)
 		if err != nil && !errors.Is(err, persistence.ErrConflict) {
 			return err
 		}
 	}
-	return b.node.records.Sealed.Delete(ctx, records.StateKey(old.id, old.state), true)
+	return errors.Join(b.node.records.Sealed.Delete(ctx, records.StateKey(old.id, old.state), true), b.node.records.SessionFiles.End(ctx, account, old.id))
 }

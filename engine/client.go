@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"sync"
 	"time"
 
 	"troupe/engine/attach"
@@ -26,6 +28,22 @@ type Client interface {
 	Over(why attach.End, last time.Time)
 	// Unused is how long ago that command came; zero before Over.
 	Unused() time.Duration
+}
+
+// SessionFiles are the files of the session that a client uses.
+type SessionFiles interface {
+	// Open opens a file that the client has given to the session, by its name or its identifier. Nil
+	// without an error: there is none.
+	Open(ctx context.Context, name string) (*GivenFile, error)
+	// Sent lists a file of a page, which was kept at an address.
+	Sent(ctx context.Context, url string) error
+}
+
+// GivenFile is a file that a client has given to its session.
+type GivenFile struct {
+	ID, Name string
+	Size     int64
+	io.ReadCloser
 }
 
 // MaxAttached is how long one connection of a client may take, where the plan allows so much.
@@ -64,19 +82,19 @@ func (in *instance) serve(ctx context.Context, r *Run) (stopped bool) {
 	if err != nil {
 		return fails(err)
 	}
+	at := &attachedBrowser{Guest: guest, ctx: ctx, run: r}
+	r.effects.kept = at.downloaded
+	keeping, stop := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() { at.keepDownloads(keeping) })
 	client.Ready()
-	why, last := conn.Serve(ctx, client, attachedBrowser{guest}, client.Idle(), in.Gone())
+	why, last := conn.Serve(ctx, client, at, client.Idle(), in.Gone())
+	stop()
+	work.Wait()
 	if err := guest.Close(context.WithoutCancel(ctx)); err != nil && !errors.Is(err, browser.ErrGone) {
 		in.engine.Log.Warn().Err(err).Str("task", r.env.TaskID).Msg("what a client has left in a session was not put right")
 		go in.Close() // a session goes on in another browser
 	}
 	client.Over(why, last)
 	return false
-}
-
-// attachedBrowser is a guest as the relay knows it.
-type attachedBrowser struct{ *browser.Guest }
-
-func (b attachedBrowser) Send(session, method string, params []byte, answered func(attach.Answer)) {
-	b.Guest.Send(session, method, params, func(a browser.GuestAnswer) { answered(attach.Answer(a)) })
 }

@@ -87,6 +87,8 @@ type TaskEnv struct {
 	Profile *ProfileState
 	// Client plays the task in the place of its list; nil: the list is played.
 	Client Client
+	// Files are those of the session that the client uses; nil: it has none.
+	Files SessionFiles
 	// SaveFile keeps a picture or a download and returns its URL.
 	SaveFile SaveFile
 	// OnStep, if set, is called with each step as it ends, in order. It must not

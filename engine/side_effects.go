@@ -44,6 +44,8 @@ type sideEffects struct {
 
 	claimed  map[int]bool   // downloads that an action has waited for, by their place
 	contents map[int][]byte // of downloads, by their place, where an action reads them
+	// kept, if set, hears of each download that was dealt with: with no URL, it could not be kept.
+	kept func(ctx context.Context, d *browser.Download, got Downloaded)
 }
 
 // collect takes what has happened beside the actions since it was last asked,
@@ -94,10 +96,12 @@ func (se *sideEffects) keepDownloads(ctx context.Context) (notes []string) {
 		if len(se.downloads) >= maxSideEffects {
 			se.run.reports.left.Downloads++
 			d.Remove()
+			se.tell(ctx, d, Downloaded{})
 			continue
 		}
 		got, err := se.keepDownload(ctx, d)
 		d.Remove()
+		se.tell(ctx, d, got)
 		se.downloads = append(se.downloads, got)
 		if err != nil {
 			note := fmt.Sprintf("download of %s could not be kept: %s", d.Name, ErrorText(err))
@@ -108,6 +112,12 @@ func (se *sideEffects) keepDownloads(ctx context.Context) (notes []string) {
 		notes = append(notes, fmt.Sprintf("download kept: %s %s", got.Name, got.URL))
 	}
 	return notes
+}
+
+func (se *sideEffects) tell(ctx context.Context, d *browser.Download, got Downloaded) {
+	if se.kept != nil {
+		se.kept(ctx, d, got)
+	}
 }
 
 // stillArriving warns of files that are not in the answer because the list has ended,

@@ -28,6 +28,7 @@ type form struct {
 	*body
 	whole *io.LimitedReader
 	seen  bool                   // the payload
+	bare  bool                   // it has no payload
 	make  func() (string, error) // its folder
 	// unkept is the answer where the disk does not take a file.
 	unkept func(error) *answer.Refusal
@@ -36,6 +37,11 @@ type form struct {
 // readForm reserves room for a form before it reads any of it: all that was
 // announced, or what comes of chunks as it comes.
 func (rd *bodyReader) readForm(ctx *fasthttp.RequestCtx, boundary string, a persistence.Account, id string) (*body, *answer.Refusal) {
+	return rd.readFiles(ctx, a, id, func(f *form, r io.Reader) *answer.Refusal { return f.read(r, boundary) })
+}
+
+// readFiles lets read take a body that has files.
+func (rd *bodyReader) readFiles(ctx *fasthttp.RequestCtx, a persistence.Account, id string, read func(*form, io.Reader) *answer.Refusal) (*body, *answer.Refusal) {
 	f := newForm(func() (string, error) { return uploadFolder(rd.uploads, id) }, func(err error) *answer.Refusal {
 		return rd.faults.Refuse(ctx, "keep an upload", persistence.Unwritten(err))
 	})
@@ -60,7 +66,7 @@ func (rd *bodyReader) readForm(ctx *fasthttp.RequestCtx, boundary string, a pers
 	allowed := rd.timeout + time.Duration(size/slowestUpload)*time.Second
 	_ = ctx.Conn().SetReadDeadline(time.Now().Add(allowed))
 
-	if no := f.read(r, boundary); no != nil {
+	if no := read(f, r); no != nil {
 		return f.body, no
 	}
 	var kept int64
@@ -95,7 +101,7 @@ func (f *form) read(r io.Reader, boundary string) *answer.Refusal {
 			return no
 		}
 	}
-	if !f.seen {
+	if !f.seen && !f.bare {
 		return noPayload()
 	}
 	return nil
@@ -137,6 +143,8 @@ func (f *form) take(part *multipart.Part) *answer.Refusal {
 			`The part %q has the Content-Transfer-Encoding %q: send it as it is, in binary`, label(name, ""), label(code, ""))})
 	}
 	switch {
+	case f.bare && name != "files":
+		return answer.RefuseInvalid(lang.Fault{Message: fmt.Sprintf(`The part %q is unknown: want any number of "files"`, label(name, ""))})
 	case name == "payload" && f.seen:
 		return answer.RefuseInvalid(lang.Fault{Message: `There is more than one part "payload": send one`})
 	case name == "payload":
@@ -151,7 +159,7 @@ func (f *form) take(part *multipart.Part) *answer.Refusal {
 		f.payload = bytes.TrimPrefix(b, []byte(byteOrderMark))
 		return nil
 	case name == "files":
-		return f.keep(part)
+		return f.keep(part, part.FileName(), part.Header.Get("Content-Type"))
 	default:
 		return answer.RefuseInvalid(lang.Fault{Message: fmt.Sprintf(
 			`The part %q is unknown: want one "payload" and any number of "files"`, label(name, ""))})
@@ -159,7 +167,7 @@ func (f *form) take(part *multipart.Part) *answer.Refusal {
 }
 
 // keep writes a file of the request to the disk, under a name of our choice.
-func (f *form) keep(part *multipart.Part) *answer.Refusal {
+func (f *form) keep(r io.Reader, name, kind string) *answer.Refusal {
 	n := len(f.files)
 	if n == maxFiles {
 		return answer.RefuseText(engine.CodePayloadTooLarge, fmt.Sprintf("There are more than %d files", maxFiles))
@@ -175,15 +183,15 @@ func (f *form) keep(part *multipart.Part) *answer.Refusal {
 		return answer.RefuseBy(api.RefusalFor(err))
 	}
 	up := engine.Upload{
-		Name: label(part.FileName(), "file-"+strconv.Itoa(n)),
-		Type: mediaType(part.Header.Get("Content-Type")),
+		Name: label(name, "file-"+strconv.Itoa(n)),
+		Type: mediaType(kind),
 		Path: filepath.Join(f.folder, strconv.Itoa(n)),
 	}
 	out, err := os.OpenFile(up.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return f.unkept(err)
 	}
-	src := &source{r: io.LimitReader(part, maxFile+1)}
+	src := &source{r: io.LimitReader(r, maxFile+1)}
 	up.Size, err = io.Copy(out, src)
 	if closed := out.Close(); err == nil {
 		err = closed

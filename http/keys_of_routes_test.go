@@ -17,6 +17,7 @@ var postKeys = map[string]string{
 	"/v1/batches": keptByThing, "/v1/schedules": keptByThing,
 	"/v1/validate":                     "ignored: it makes nothing",
 	"/v1/sessions/{sessionId}/tickets": "ignored: a ticket that nobody uses ends within a minute or with its session, and no store has it",
+	"/v1/sessions/{sessionId}/files":   "ignored: a file takes the place of one with its name",
 	"/mcp":                             "ignored: its messages have ids, and what they make goes through the requests above",
 	"/v1/endpoints":                    keptByActors, "/v1/endpoints/{endpointId}/enable": keptByActors,
 	"/v1/batches/{batchId}/pause": keptByActors, "/v1/batches/{batchId}/resume": keptByActors, "/v1/batches/{batchId}/cancel": keptByActors,

@@ -19,6 +19,7 @@ type operation struct {
 	params                []param
 	task                  bool   // carries a task
 	body                  string // schema of another body; empty: none
+	files                 bool   // carries files alone
 	lines                 string // what its lines are where it may also come in lines; empty: it may not
 	answers               []reply
 	codes                 []engine.Code // beside those that every operation has

@@ -13,6 +13,7 @@ import (
 	"troupe/engine"
 	"troupe/http/admin"
 	"troupe/http/answer"
+	"troupe/persistence"
 )
 
 const components = "#/components/schemas/"
@@ -73,12 +74,12 @@ func aliasOf(o fields, id string) fields {
 	return alias
 }
 
-// takeKey adds the key to what takes one: to all that is posted, but what makes nothing, and a secret
-// that is not kept.
+// takeKey adds the key to what takes one: to all that is posted, but what makes nothing, a secret
+// that is not kept, and files, which take the place of those with their names.
 func (o *operation) takeKey() {
 	has := slices.ContainsFunc(o.params, func(p param) bool { return p.name == keyHeader })
 	command, operators := strings.CutPrefix(o.path, strings.TrimSuffix(operatorPath, "/"))
-	if has || o.method != "post" || o.path == validatePath || o.path == sessionTicketsPath || operators && admin.ReadOnly(command) {
+	if has || o.method != "post" || o.path == validatePath || o.path == sessionTicketsPath || o.files || operators && admin.ReadOnly(command) {
 		return
 	}
 	o.params = append(slices.Clone(o.params), keyParam)
@@ -110,6 +111,15 @@ func (o *operation) describe(r *reflector) fields {
 			content[ndjson[0]] = fields{"schema": fields{"type": "string", "description": o.lines}}
 		}
 		d["requestBody"] = fields{"required": true, "content": content}
+	}
+	if o.files {
+		d["requestBody"] = fields{"required": true, "content": fields{
+			"application/octet-stream": fields{"schema": fields{"type": "string", "contentMediaType": "application/octet-stream"}},
+			"application/json":         fields{"schema": fields{"description": "A file that is JSON."}},
+			"multipart/form-data": fields{"schema": fields{"type": "object", "required": []string{"files"}, "additionalProperties": false, "properties": fields{
+				"files": fields{"type": "array", "description": "Files, each with its name.", "minItems": 1, "maxItems": persistence.MaxSessionFiles, "items": fields{"type": "string", "contentMediaType": "application/octet-stream"}},
+			}}},
+		}}
 	}
 	if o.task {
 		task := fields{"$ref": components + "Task"}

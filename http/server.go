@@ -57,9 +57,13 @@ type Config struct {
 	Auth   access.Authenticator
 	// Unreachable says why a host of a receiver can never be reached; nil: all may be.
 	Unreachable func(host string) error
-	Files       persistence.Files             // nil: nothing is served under /files/
-	Counts      Counts                        // of daily tasks; nil: answers do not say what is left
-	Limits      map[engine.Plan]engine.Limits // nil: engine.DefaultLimits
+	Files       persistence.Files // nil: nothing is served under /files/
+	FileTTL     time.Duration     // how long files of sessions are kept at most; 24 h
+	FilesURL    string            // below which clients reach files; empty: /files
+	// SessionFiles are those of sessions; nil: sessions have none.
+	SessionFiles *persistence.SessionFiles
+	Counts       Counts                        // of daily tasks; nil: answers do not say what is left
+	Limits       map[engine.Plan]engine.Limits // nil: engine.DefaultLimits
 	// Isolation is the operator's, by which tasks are checked; empty: engine.IsolateTask.
 	Isolation engine.Isolation
 	Ledger    *persistence.Ledger // of what accounts keep; nil: it is not bounded
@@ -173,6 +177,8 @@ func New(cfg Config) (*Server, error) {
 	def(&cfg.IdleTimeout, 2*time.Minute)
 	def(&cfg.WriteTimeout, time.Minute)
 	def(&cfg.Heartbeat, 15*time.Second)
+	def(&cfg.FileTTL, 24*time.Hour)
+	def(&cfg.FilesURL, "/files")
 	def(&cfg.Memory, MemoryLimits(MaxMemory))
 	if err := emptyFolder(cfg.Uploads); err != nil {
 		return nil, fmt.Errorf("prepare the folder for uploads: %w", err)

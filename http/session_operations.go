@@ -53,6 +53,26 @@ func init() {
 			answers: []reply{{201, "The session.", "", []any{sessionAnswer{}}}}, codes: append(append([]engine.Code{engine.CodeProfileBusy, engine.CodeProfileNotFound, engine.CodeSiteNotAllowed}, held...), bodyCodes...),
 		},
 		operation{
+			method: "post", path: sessionFilesPath, id: "giveSessionFiles", tag: tag, files: true,
+			summary: "Give files to a session",
+			doc: "Keeps files for the clients that are attached to the session, which name them as `troupe-file:NAME` where a command wants paths. A form has them as parts `files`. Any other body is one file, with its name in `name`. " +
+				"A file takes the place of one with the same name. Files count in the account's storage, and end with the session.",
+			params:  []param{id, {"name", "query", "The name of the file, where the body is the file itself.", `{"type":"string"}`, false}},
+			answers: []reply{{201, "The files that were given.", "", []any{sessionFileList{}}}}, codes: append([]engine.Code{engine.CodeNotFound}, bodyCodes...),
+		},
+		operation{
+			method: "get", path: sessionFilesPath, id: "listSessionFiles", tag: tag,
+			summary: "List the files of a session", doc: "The oldest first: those that were given to it, and those that its pages have sent to attached clients. `url` has the bytes.",
+			params:  []param{id},
+			answers: []reply{{200, "The files.", "", []any{sessionFileList{}}}}, codes: []engine.Code{engine.CodeNotFound},
+		},
+		operation{
+			method: "delete", path: sessionFilesPath, id: "removeSessionFile", tag: tag,
+			summary: "Remove a file of a session", doc: "What pages have got of it stays with them.",
+			params:  []param{id, {"name", "query", "The name of the file, or its id.", `{"type":"string"}`, true}},
+			answers: []reply{{200, "It is removed.", "", []any{sessionFileRemoved{}}}}, codes: []engine.Code{engine.CodeNotFound, engine.CodeInvalidRequest},
+		},
+		operation{
 			method: "get", path: sessionsPath, id: "listSessions", tag: tag,
 			summary: "List the sessions", doc: "Lists the account's sessions, also those that tasks have left.",
 			answers: []reply{{200, "The sessions.", "", []any{sessionList{}}}}, codes: []engine.Code{engine.CodeInvalidRequest},

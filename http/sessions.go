@@ -74,6 +74,9 @@ func (s *Server) sessionRoutes() []route {
 		openCredential(one+"/cdp/json/version", s.sockets.Version),
 		openCredential(one+"/cdp/json/version/", s.sockets.Version),
 		s.bodyRoute(sessionTicketsPath, s.sockets.Issue),
+		s.tokenRoute("POST", sessionFilesPath, s.giveFiles),
+		s.tokenRoute("GET", sessionFilesPath, s.ofSession(s.listSessionFiles)),
+		s.tokenRoute("DELETE", sessionFilesPath, s.ofSession(s.removeSessionFile)),
 		s.callRoute(sessionsPath, withBody(s.openSession), s.stillOpen),
 		s.tokenRoute("GET", sessionsPath, wholeList(s.listSessions)),
 		s.callRoute(one+"/save", byName(s.saveSession), asItIs(s.getSession)), // before one, which would match

@@ -29,6 +29,7 @@ func keptRecords(t *testing.T) []golden.Case {
 		golden.Record[Repair](t, "repair", nil),
 		golden.Record[running](t, "running", nil),
 		golden.Record[Secret](t, "secret", nil),
+		golden.Record[SessionFile](t, "session-file", nil),
 		golden.Record[state](t, "state", nil),
 		golden.Record[Token](t, "token", nil),
 		golden.Record[TokenEvent](t, "token-event", nil),
@@ -44,7 +45,7 @@ func places(t *testing.T) golden.Case {
 	blob, about := paths("00ff")
 	return golden.Places(t, map[string]string{
 		"account": accountPrefix + "ada", "count of a day": count, "description of a file in the folder": about, "file in the folder": blob,
-		"record in Badger": string(keyOf("task/t1")), "flow": flowKey("ada~1", "name"), "version of a flow": versionKey("ada~1", "name", 3), "removed flow": flowRemovedPrefix + "ada~1/name", "profile": profileKey("ada~1", "name"), "part of a profile": partKey("ada~1", "name", "00ff", 2), "writer of a profile": profileWriterPrefix + "ada~1/name", "seal": sealCheck, "secret": secretPrefix + "ada~1/name", "token": tokenPrefix + "00ff",
+		"record in Badger": string(keyOf("task/t1")), "flow": flowKey("ada~1", "name"), "version of a flow": versionKey("ada~1", "name", 3), "removed flow": flowRemovedPrefix + "ada~1/name", "profile": profileKey("ada~1", "name"), "part of a profile": partKey("ada~1", "name", "00ff", 2), "writer of a profile": profileWriterPrefix + "ada~1/name", "seal": sealCheck, "file of a session": sessionFileKey("ada~1", "sess_1", "00ff"), "secret": secretPrefix + "ada~1/name", "token": tokenPrefix + "00ff",
 		"token-event": tokenEventPrefix + "ada~1/", "small value": string(Inline([]byte("value"))), "value in a file": string(append([]byte{outside}, "id"...)),
 	})
 }

@@ -31,7 +31,7 @@ func (r *Store) EraseAccount(ctx context.Context, account string) error {
 			}
 		}),
 	}
-	errs = append(errs, r.Queue().erase(ctx, account), r.Batches().eraseAll(ctx, account), r.Schedules().eraseAll(ctx, account), r.Notices().eraseAll(ctx, account), runs.Erase(ctx, r.Store, r.Sealed, account))
+	errs = append(errs, r.Queue().erase(ctx, account), r.Batches().eraseAll(ctx, account), r.Schedules().eraseAll(ctx, account), r.Notices().eraseAll(ctx, account), runs.Erase(ctx, r.Store, r.Sealed, account), r.SessionFiles.EndAll(ctx, account))
 	list, err := r.Store.List(ctx, keyPrefixOf(account))
 	for _, k := range list {
 		keep(func() error { return r.Plain.Delete(ctx, k.Key, true) })

@@ -42,7 +42,7 @@ func (r *Store) SessionAt(ctx context.Context, id string) (rec Session, revision
 
 // EraseSession removes what is on disk of a session, whichever node owns it.
 func (r *Store) EraseSession(ctx context.Context, rec Session) error {
-	errs := []error{r.Store.Delete(ctx, SessionPrefix+rec.ID, nil, true)}
+	errs := []error{r.Store.Delete(ctx, SessionPrefix+rec.ID, nil, true), r.SessionFiles.End(ctx, rec.Account, rec.ID)}
 	for _, epoch := range slices.Compact([]uint64{rec.State, rec.Epoch}) {
 		errs = append(errs, r.Sealed.DeleteOf(ctx, rec.Account, StateKey(rec.ID, epoch), true))
 	}

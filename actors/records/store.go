@@ -24,8 +24,10 @@ type Store struct {
 	Plain  *persistence.ValueStore
 	Sealed *persistence.ValueStore // for what is the client's secret
 	Files  persistence.Files
-	Node   string
-	log    zerolog.Logger
+	// SessionFiles are those that clients have given to sessions.
+	SessionFiles *persistence.SessionFiles
+	Node         string
+	log          zerolog.Logger
 	// uploads is where the files of waiting tasks are; empty: elsewhere.
 	uploads string
 	Close   func()
@@ -104,6 +106,7 @@ func Open(cfg Config) (*Store, error) {
 	}
 	r.Files, r.Plain = files, persistence.NewValueStore(r.Store, files)
 	r.Sealed, r.seal = r.Plain.Sealed(seal), seal
+	r.SessionFiles = persistence.NewSessionFiles(r.Store, files)
 	if cfg.History != nil {
 		r.Runs = runs.New(runs.Config{Store: r.Store, Values: r.Sealed, Secrets: cfg.Secrets, Bounds: *cfg.History, Log: cfg.Log})
 	}

@@ -164,40 +164,6 @@ func continueRequest(r *relay, c *command) error {
 	return nil
 }
 
-func noFiles(_ *relay, c *command) error {
-	var files []string
-	if err := c.read(); err != nil {
-		return err
-	}
-	if v := c.params["files"]; v != nil {
-		if err := json.Unmarshal(v, &files, lenient); err != nil {
-			return errors.New("files must be an array of texts")
-		}
-	}
-	if len(files) > 0 {
-		return errors.New("paths would be those of the service's machine: send the bytes (Playwright: setInputFiles({name, mimeType, buffer})), or set the files of the field by a script with a DataTransfer")
-	}
-	return nil
-}
-
-func noDraggedFiles(_ *relay, c *command) error {
-	if err := c.read(); err != nil {
-		return err
-	}
-	var data struct {
-		Files []string `json:"files"`
-	}
-	if v := c.params["data"]; v != nil {
-		if err := json.Unmarshal(v, &data, lenient); err != nil {
-			return errors.New("data must be an object, with files as an array of texts")
-		}
-	}
-	if len(data.Files) > 0 {
-		return errors.New("data.files would be paths of the service's machine: dispatch a drop event with a DataTransfer by a script")
-	}
-	return nil
-}
-
 func attachToTarget(r *relay, c *command) error {
 	flat, err := c.yes("flatten")
 	if err != nil {

@@ -35,6 +35,7 @@ var events = map[string]func(r *relay, at *session, e *Event) bool{
 	"Target.targetCrashed":             (*relay).known,
 	"Target.receivedMessageFromTarget": func(*relay, *session, *Event) bool { return false },
 	"Browser.downloadProgress":         (*relay).download,
+	"Page.downloadProgress":            (*relay).download,
 }
 
 type aboutTarget struct {
@@ -116,23 +117,38 @@ func (r *relay) known(_ *session, e *Event) bool {
 	return was
 }
 
-// download takes the path of the machine out of the event.
+// download takes the path of the machine out of the event. That a file is complete is told once it
+// can be fetched.
 func (r *relay) download(_ *session, e *Event) bool {
 	var m map[string]jsontext.Value
 	if json.Unmarshal(e.Params, &m, lenient) != nil {
 		return false
 	}
-	if _, there := m["filePath"]; !there {
+	if _, there := m["filePath"]; there {
+		delete(m, "filePath")
+		var whole struct {
+			Method  string                    `json:"method"`
+			Params  map[string]jsontext.Value `json:"params"`
+			Session string                    `json:"sessionId,omitzero"`
+		}
+		whole.Method, whole.Params, whole.Session = e.Method, m, e.Session
+		b, err := json.Marshal(whole, json.Deterministic(true), lenient)
+		if err != nil {
+			return false
+		}
+		e.Whole = b
+	}
+	var of struct {
+		ID    string `json:"guid"`
+		State string `json:"state"`
+	}
+	if json.Unmarshal(e.Params, &of, lenient) != nil || of.State != "completed" || e.Whole == nil {
 		return true
 	}
-	delete(m, "filePath")
-	var whole struct {
-		Method  string                    `json:"method"`
-		Params  map[string]jsontext.Value `json:"params"`
-		Session string                    `json:"sessionId,omitzero"`
+	b := e.Whole
+	if e.Session == "" {
+		b = r.withoutRoot(b)
 	}
-	whole.Method, whole.Params, whole.Session = e.Method, m, e.Session
-	b, err := json.Marshal(whole, json.Deterministic(true), lenient)
-	e.Whole = b
-	return err == nil
+	r.browser.Kept(of.ID, func() { r.put(b) })
+	return false
 }

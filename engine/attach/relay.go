@@ -28,6 +28,11 @@ type Browser interface {
 	DownloadPath() string
 	Bounded() bool
 	MayShow(address string) bool
+	// File puts a file that the session was given where pages can read it, and returns its path. One
+	// that there is not is [ErrNoFile].
+	File(name string) (path string, err error)
+	// Kept calls then once a download that is complete can be fetched from the service.
+	Kept(download string, then func())
 	Send(session, method string, params []byte, answered func(Answer))
 	Open(session string)
 	Drop(session string)

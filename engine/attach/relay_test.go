@@ -16,6 +16,7 @@ type deafBrowser struct {
 	mu   sync.Mutex
 	sent []string
 	ask  []func(Answer)
+	kept []func()
 }
 
 func (b *deafBrowser) Context() string      { return "own" }
@@ -24,6 +25,20 @@ func (b *deafBrowser) DownloadPath() string { return "/secret" }
 func (b *deafBrowser) Bounded() bool        { return false }
 func (b *deafBrowser) MayShow(string) bool  { return true }
 func (b *deafBrowser) Open(string)          {}
+func (b *deafBrowser) Kept(_ string, then func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.kept = append(b.kept, then)
+}
+func (b *deafBrowser) File(name string) (string, error) {
+	switch name {
+	case "a.txt":
+		return "/secret/up-1/a.txt", nil
+	case "large":
+		return "", errors.New("too much")
+	}
+	return "", ErrNoFile
+}
 func (b *deafBrowser) Drop(string)          {}
 func (b *deafBrowser) LetGo(string, string) {}
 func (b *deafBrowser) Adopt(string, bool)   {}
@@ -128,6 +143,35 @@ func TestSlowClientIsCutOff(t *testing.T) {
 		if why := <-over; why != EndSlow {
 			t.Errorf("it ended with %s", why)
 		}
+	})
+}
+
+// TestCompleteDownloadsWait: a client hears that a download is complete once it can be fetched, and
+// never where it is on the machine.
+func TestCompleteDownloadsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, c, conn := &deafBrowser{}, &script{say: make(chan string)}, New()
+		over := make(chan struct{})
+		go func() {
+			conn.Serve(t.Context(), c, b, 0, nil)
+			close(over)
+		}()
+		synctest.Wait()
+		for _, state := range []string{"inProgress", "completed"} {
+			params := `{"guid":"g1","state":"` + state + `","filePath":"/secret/g1"}`
+			conn.Hear(Event{Method: "Browser.downloadProgress", Params: []byte(params), Whole: []byte(`{"method":"Browser.downloadProgress","params":` + params + `,"sessionId":"ROOT"}`)})
+		}
+		synctest.Wait()
+		if all := c.all(); !strings.Contains(all, "inProgress") || strings.Contains(all, "completed") || len(b.kept) != 1 {
+			t.Errorf("before it is kept the client heard %s", all)
+		}
+		b.kept[0]()
+		synctest.Wait()
+		if all := c.all(); !strings.HasSuffix(all, `{"method":"Browser.downloadProgress","params":{"guid":"g1","state":"completed"}}`) {
+			t.Errorf("then it heard %s", all)
+		}
+		close(c.say)
+		<-over
 	})
 }
 

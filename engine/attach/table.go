@@ -63,7 +63,7 @@ func init() {
 		{"DeviceOrientation", []rule{{names: "clearDeviceOrientationOverride setDeviceOrientationOverride", where: inPage}}},
 		{"DOM", []rule{
 			{names: "describeNode disable discardSearchResults enable focus getAttributes getBoxModel getContentQuads getDocument getElementByRelation getFlattenedDocument getFrameOwner getNodeForLocation getOuterHTML getSearchResults getTopLayerElements performSearch pushNodesByBackendIdsToFrontend querySelector querySelectorAll removeAttribute removeNode requestChildNodes requestNode resolveNode scrollIntoViewIfNeeded setAttributeValue setAttributesAsText setNodeName setNodeValue setOuterHTML", where: inPage},
-			{names: "setFileInputFiles", where: inPage, note: "only an empty list, which clears the field: paths are those of the service's machine", only: "files nodeId backendNodeId objectId", check: noFiles},
+			{names: "setFileInputFiles", where: inPage, note: giveNote, only: "files nodeId backendNodeId objectId", check: fileInputs},
 		}},
 		{"DOMDebugger", []rule{{names: "getEventListeners", where: inPage}}},
 		{"DOMSnapshot", []rule{{names: "captureSnapshot disable enable", where: inPage}}},
@@ -77,7 +77,7 @@ func init() {
 		{"Input", []rule{
 			{names: "cancelDragging emulateTouchFromMouseEvent imeSetComposition insertText setIgnoreInputEvents setInterceptDrags synthesizePinchGesture synthesizeScrollGesture synthesizeTapGesture dispatchTouchEvent", where: inPage},
 			{names: "dispatchKeyEvent dispatchMouseEvent", where: inPage, note: "keys and buttons that are down are released when the client leaves", check: remembersInput},
-			{names: "dispatchDragEvent", where: inPage, note: "`data` without `files`", check: noDraggedFiles},
+			{names: "dispatchDragEvent", where: inPage, note: "the same for `data.files`", check: dragged},
 		}},
 		{"Inspector", []rule{{names: "disable enable", where: inPage}}},
 		{"IO", []rule{{names: "close read resolveBlob", where: inPage}}},

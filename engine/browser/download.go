@@ -17,6 +17,7 @@ const maxDownload = 100 << 20
 
 // Download is a file that a page sent.
 type Download struct {
+	ID   string // that the browser's events have
 	URL  mask.Text
 	Name mask.Text // as the page calls it: a label, never a path
 	dir  string    // the browser's folder
@@ -81,7 +82,7 @@ func (tr *Transfers) adopt(e browser.EventDownloadWillBegin) {
 
 // begins is asked with c.mu held.
 func (tr *Transfers) begins(e browser.EventDownloadWillBegin) {
-	tr.admit(e.GUID, &Download{URL: tr.context.clean(e.URL), Name: tr.context.clean(label(tr.context.clean(e.SuggestedFilename).String())), dir: tr.context.b.dir, path: filepath.Join(tr.downloadDir(), filepath.Base(e.GUID)), from: e.URL})
+	tr.admit(e.GUID, &Download{ID: e.GUID, URL: tr.context.clean(e.URL), Name: tr.context.clean(label(tr.context.clean(e.SuggestedFilename).String())), dir: tr.context.b.dir, path: filepath.Join(tr.downloadDir(), filepath.Base(e.GUID)), from: e.URL})
 	tr.context.notify()
 }
 

@@ -21,6 +21,7 @@ type attachKit struct {
 	base, token string
 	site, other string // two sites for a browser
 	session     string
+	data        string // the folder of the service
 }
 
 func newAttachKit(t *testing.T, args ...string) *attachKit {
@@ -30,12 +31,12 @@ func newAttachKit(t *testing.T, args ...string) *attachKit {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	k := &attachKit{}
+	k := &attachKit{data: filepath.Join(dir, "data")}
 	pages := httptest.NewServer(http.HandlerFunc(attachPages))
 	t.Cleanup(pages.Close)
 	k.site = pages.URL
 	k.other = strings.Replace(pages.URL, "127.0.0.1", "localhost", 1)
-	c, base := serve(t, filepath.Join(dir, "data"), append([]string{"--workers=1", "--allow-private"}, args...)...)
+	c, base := serve(t, k.data, append([]string{"--workers=1", "--allow-private"}, args...)...)
 	k.base, k.token = base, tokenLine.FindStringSubmatch(c.out.String())[1]
 	k.open(t, `{"timeout":60000}`)
 	return k

@@ -205,7 +205,13 @@ func TestWaysOutOfASession(t *testing.T) {
 	atPage("DOM.setFileInputFiles", `{"files":["/"],"backendNodeId":1}`, "paths would be those")
 	atPage("DOM.setFileInputFiles", `{"files":"/etc/passwd","nodeId":1}`, "array of texts")
 	atPage("DOM.getFileInfo", `{"objectId":"x"}`, "files of the service's machine")
-	atPage("Input.dispatchDragEvent", `{"type":"drop","x":1,"y":1,"data":{"items":[],"files":["/etc/passwd"],"dragOperationsMask":1}}`, "paths of the service's machine")
+	atPage("Input.dispatchDragEvent", `{"type":"drop","x":1,"y":1,"data":{"items":[],"files":["/etc/passwd"],"dragOperationsMask":1}}`, "paths would be those")
+	for _, name := range []string{"troupe-file:../../../../etc/passwd", "/etc/passwd#troupe-file:", "/tmp/troupe-file:/etc/passwd", "troupe-file:", `troupe-file:..\\passwd`, "file:///etc/passwd"} {
+		atPage("DOM.setFileInputFiles", `{"files":["`+name+`"],"nodeId":1}`, "paths would be those")
+	}
+	atPage("DOM.setFileInputFiles", `{"files":["troupe-file:none"],"nodeId":1}`, `no file "none"`)
+	atPage("DOM.setFileInputFiles", `{"files":["troupe-file:..","troupe-file:passwd\u0000"],"nodeId":1}`, `no file ".."`)
+	atPage("Input.dispatchDragEvent", `{"type":"drop","x":1,"y":1,"data":{"items":[],"files":["/x/troupe-file:none"],"dragOperationsMask":1}}`, `no file "none"`)
 	atPage("Fetch.continueRequest", `{"requestId":"x","url":"file:///etc/passwd"}`, "must be http or https")
 	atPage("Fetch.continueRequest", `{"requestId":"x","url":"chrome://gpu"}`, "must be http or https")
 	atPage("FileSystem.getDirectory", `{}`, "storage past the page")

@@ -84,6 +84,7 @@ func (k *besieged) rows() []largest {
 		none("GET", "getRun", "/v1/runs/none"), none("DELETE", "deleteRun", "/v1/runs/none"), none("POST", "repeatRun", "/v1/runs/none/again"),
 		{of: "deleteRuns", room: aFew, path: at("/v1/runs?label=none")},
 		none("GET", "getSession", "/v1/sessions/none"), none("DELETE", "closeSession", "/v1/sessions/none"), none("POST", "saveSession", "/v1/sessions/none/save"),
+		{of: "giveSessionFiles", room: anAccount, path: at("/v1/sessions/none/files?name=a"), want: 404, kind: "application/octet-stream", body: says("{}", largestJSON)}, none("GET", "listSessionFiles", "/v1/sessions/none/files"), none("DELETE", "removeSessionFile", "/v1/sessions/none/files?name=a"),
 		none("GET", "attachToSession", "/v1/sessions/none/cdp"), none("GET", "attachVersion", "/v1/sessions/none/cdp/json/version"), none("GET", "attachList", "/v1/sessions/none/cdp/json/list"), none("POST", "issueSessionTicket", "/v1/sessions/none/tickets"),
 		none("POST", "retryTask", "/v1/tasks/none/retry"), none("POST", "redeliver", "/v1/notices/none/redeliver"), none("POST", "enableEndpoint", "/v1/endpoints/none/enable"), none("POST", "runSchedule", "/v1/schedules/none/run"),
 		{of: "pauseBatch", room: anAccount, prepare: func(k *besieged) { k.paused("pause") }, path: func(k *besieged) string { return "/v1/batches/" + k.paused("pause") + "/pause" }, body: says("{}", largestJSON)},
