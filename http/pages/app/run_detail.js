@@ -60,10 +60,11 @@ export function runDetail(id, { signal, who, back, removed }) {
     text(lost, run.request ? left.join("; ") : `The request has ${run.requestBytes ?? "too many"} bytes: more than are kept.`);
   }
   async function result() {
-    const there = run.resultUntil && Date.parse(run.resultUntil) > Date.now();
+    const kept = run.result !== undefined, there = kept || (run.resultUntil && Date.parse(run.resultUntil) > Date.now());
     data.hidden = !there;
     text(noData, there ? "" : run.resultBytes ? (run.resultUntil ? "The result is no longer kept." : "The answer of the request had the result. It is not kept.") : "It gave no result.");
-    if (!there) return;
+    if (kept) text(data, JSON.stringify(run.result, null, 2));
+    if (kept || !there) return;
     try {
       const answer = await get(`/v1/get-result?taskId=${id}`, { signal: both });
       text(data, JSON.stringify(answer.data ?? null, null, 2));
