@@ -30,6 +30,7 @@ type requestKind[T any] struct {
 	lost    func(m *api.Execute, node string) *T
 	freed   func(*T) bool // the worker that has answered is free again
 	kept    func(*api.KeyAnswer) *T
+	carried *link.Carried // the client that plays the task; nil: none does
 }
 
 // Execute plays a task where there is a worker for it: see [actors.Node.Execute].

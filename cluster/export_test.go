@@ -149,3 +149,12 @@ func (c *Router) Repeats() (n int) {
 	}
 	return n
 }
+
+// Carried is how many views are open here, and how many clients of this node are carried.
+func (c *Router) Carried() (views, clients int) {
+	c.served.mu.Lock()
+	defer c.served.mu.Unlock()
+	c.carried.mu.Lock()
+	defer c.carried.mu.Unlock()
+	return len(c.served.now), len(c.carried.now)
+}

@@ -18,6 +18,7 @@ import (
 func forward[T any](ctx context.Context, c *Router, one *inflightRequest, node string, m *api.Execute, w requestKind[T]) (*T, error) {
 	o, release := c.pack(m)
 	defer release()
+	o.Carried = w.carried
 	for tries := 1; ; tries++ {
 		x, err := forwardOnce(ctx, c, one, node, o, m, w)
 		if !errors.Is(err, errUnreceived) || tries == maxTries || ctx.Err() != nil {

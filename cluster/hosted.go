@@ -35,6 +35,8 @@ type hostedTasks struct {
 	remote  *remote
 	uploads string // folder for the tasks' files
 	boot    string // of this process
+	node    string // this one's name
+	served  *servedViews
 	// keyed plays a task at the node that its key belongs to, which is this one.
 	keyed keyOwner
 
@@ -44,7 +46,9 @@ type hostedTasks struct {
 	seen    map[string]bool
 	ended   []endedTask // of those, the ones that are over, the oldest first
 	closed  bool
-	wg      sync.WaitGroup
+	// clientsLeave: no client is let into a session any more.
+	clientsLeave bool
+	wg           sync.WaitGroup
 
 	answers     []keptAnswer // the oldest first
 	answerBytes int
@@ -65,6 +69,7 @@ type hostedTask struct {
 	outlivesOrigin      bool // it goes on without its origin
 	startID, try        uint64
 	withdrawn           atomic.Bool // it was not let begin
+	client              bool        // it is an attached client
 }
 
 func (g *hostedTasks) begin(o *link.ForwardedExecute) (one *hostedTask, err error) {
@@ -207,6 +212,14 @@ func (g *hostedTasks) host(one *hostedTask, o *link.ForwardedExecute) (answer an
 		remove()
 		return draining(m)
 	}
+	if o.Carried != nil {
+		x, err := g.attach(one, m, o.Carried)
+		if err != nil {
+			return &link.Fault{Text: err.Error(), Unstarted: true}
+		}
+		refused = x.Refusal != nil
+		return x
+	}
 	// A key belongs to the node that its origin has found for it, which finds a worker
 	// for the task. What comes from there is played here or not at all.
 	keyed := m.Idempotency.Key != "" && !m.Forwarded && m.Task.Queue == nil
@@ -274,6 +287,11 @@ func (g *hostedTasks) unpack(ctx context.Context, o *link.ForwardedExecute) (m *
 			return nil, folder, err
 		}
 		files = append(files, engine.Upload{Name: f.Name, Type: f.Type, Path: path, Size: f.Payload.Size})
+	}
+	if o.Carried != nil {
+		m = &o.Execute
+		m.Task = carriedTask(o.Carried).Within(o.Sites)
+		return m, "", nil
 	}
 	end, err := engine.BeginParse(ctx, len(o.Source))
 	if err != nil {

@@ -28,6 +28,8 @@ func checkForwarded(o *link.ForwardedExecute) error {
 		return errors.New("accept a task: it names a sender that is not a node")
 	case len(o.Files) > maxForwardedFiles:
 		return fmt.Errorf("accept a task: it has %d files, more than %d", len(o.Files), maxForwardedFiles)
+	case o.Carried != nil && (len(o.Files) > 0 || o.Carried.Session == "" || o.Carried.View == ""):
+		return errors.New("accept a client: it has files, or no session and no view")
 	}
 	var all int64
 	for _, f := range o.Files {

@@ -73,6 +73,12 @@ func (c *Router) answer(m any) (any, error) {
 	case *link.CloseView:
 		c.served.end(m.ID)
 		return &link.CloseView{}, nil
+	case *link.ClientReady:
+		return m, c.carried.ready(m)
+	case *link.EndClients:
+		return &link.ClientsEnded{Found: c.edge.EndClients(m.Session, m.Why)}, nil
+	case *link.FindTicket:
+		return &link.TicketFound{Ticket: c.edge.SessionTicket(m.Sum, m.Session, m.Use)}, nil
 	case *link.RecentTasks:
 		return serveRecent(c.local, m), nil
 	case *link.PauseNode:

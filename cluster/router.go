@@ -97,6 +97,7 @@ type Router struct {
 	locations taskLocations
 
 	served     servedViews
+	carried    carriedClients
 	views      mergedViews
 	unreadable unreadable
 	releases   releases
@@ -143,7 +144,7 @@ func (c *Router) Open(local Local, edge Edge) error {
 	c.local, c.edge = local, edge
 	c.own.local, c.own.edge = local, edge
 	c.hosted.local, c.hosted.edge, c.hosted.remote, c.hosted.uploads = local, edge, &c.remote, c.cfg.Uploads
-	c.hosted.boot, c.hosted.keyed = c.boot, c
+	c.hosted.boot, c.hosted.node, c.hosted.keyed, c.hosted.served = c.boot, c.cfg.Node, c, &c.served
 	unserve, err := c.transport.Serve(c.receive)
 	if err != nil {
 		return err

@@ -19,6 +19,12 @@ type Edge interface {
 	Status() api.Status
 	// LinkViewers returns how many clients use each link of an account.
 	LinkViewers(account string) map[string]int
+	// SessionTicket returns a ticket for a session that this node has made, by its hash, and uses it
+	// up if it is to; nil: there is none.
+	SessionTicket(sum []byte, session string, use bool) []byte
+	// EndClients ends the client that is attached to a session over a socket of this node, and
+	// reports whether there is one.
+	EndClients(session, why string) bool
 }
 
 // Pause makes a node refuse tasks, or accept them again, and returns its status; nil
@@ -57,3 +63,25 @@ func (c *Router) LinkViewers(ctx context.Context, account string) map[string]int
 	}
 	return all
 }
+
+// EndClients ends the client of a session at all other nodes, and reports whether there is one:
+// it is connected to one of them.
+func (c *Router) EndClients(ctx context.Context, session, why string) (found bool) {
+	for _, x := range askAll[link.ClientsEnded](ctx, &c.remote, &link.EndClients{Session: session, Why: why}) {
+		found = found || x.Found
+	}
+	return found
+}
+
+// SessionTicket returns a ticket for a session that another node has made; nil: none has.
+func (c *Router) SessionTicket(ctx context.Context, sum []byte, session string, use bool) []byte {
+	_, x := findAt(ctx, &c.remote, replyTimeout, &link.FindTicket{Sum: sum, Session: session, Use: use}, func(x *link.TicketFound) bool { return len(x.Ticket) > 0 })
+	if x == nil {
+		return nil
+	}
+	return x.Ticket
+}
+
+// StopClients ends the clients of other nodes that use sessions of this one, which stops. The
+// sessions go on elsewhere, and so do clients that come again.
+func (c *Router) StopClients() { c.hosted.stopClients() }

@@ -36,11 +36,17 @@ type servedViews struct {
 type servedView struct {
 	more  func(ctx context.Context) any
 	close func()
-	idle  *time.Timer
+	idle  *time.Timer // nil: it stays until it is closed
+	most  time.Duration
 }
 
 // open opens a view and returns its ID, or "" if too many are open.
 func (l *servedViews) open(more func(context.Context) any, end func()) (id string) {
+	return l.openFor(viewIdle, more, end)
+}
+
+// openFor is open for a view that is closed when nobody has asked for so long; zero: it stays.
+func (l *servedViews) openFor(idle time.Duration, more func(context.Context) any, end func()) (id string) {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // never fails: it ends the process instead
 	id = hex.EncodeToString(b)
@@ -52,7 +58,11 @@ func (l *servedViews) open(more func(context.Context) any, end func()) (id strin
 	if l.now == nil {
 		l.now = map[string]*servedView{}
 	}
-	l.now[id] = &servedView{more: more, close: end, idle: time.AfterFunc(viewIdle, func() { l.end(id) })}
+	one := &servedView{more: more, close: end, most: idle}
+	if idle > 0 {
+		one.idle = time.AfterFunc(idle, func() { l.end(id) })
+	}
+	l.now[id] = one
 	return id
 }
 
@@ -62,7 +72,9 @@ func (l *servedViews) end(id string) {
 	delete(l.now, id)
 	l.mu.Unlock()
 	if one != nil {
-		one.idle.Stop()
+		if one.idle != nil {
+			one.idle.Stop()
+		}
 		one.close()
 	}
 }
@@ -83,8 +95,8 @@ func (l *servedViews) close() {
 func (l *servedViews) next(ctx context.Context, id string) (any, error) {
 	l.mu.Lock()
 	one := l.now[id]
-	if one != nil {
-		one.idle.Reset(viewIdle)
+	if one != nil && one.idle != nil {
+		one.idle.Reset(one.most)
 	}
 	l.mu.Unlock()
 	if one == nil {
@@ -138,12 +150,6 @@ func (l *servedViews) serveView(local Local, m *link.OpenView) (*link.ViewOpened
 		return nil, link.ErrBusy
 	}
 	return &link.ViewOpened{ID: id, Workers: workers, Tasks: tasks}, nil
-}
-
-// Attach lets a client into a session of this node. Nodes do not carry clients to each other: for
-// a session of another node it is refused as one that is not there.
-func (c *Router) Attach(ctx context.Context, m *api.Execute, client engine.Client) (*api.Executed, error) {
-	return c.local.Attach(ctx, m, client)
 }
 
 // OpenScreencast shows a browser, whichever node has it: see

@@ -46,6 +46,15 @@ type GivenFile struct {
 	io.ReadCloser
 }
 
+// AttachEnd is why the connection of a client has ended.
+type AttachEnd = attach.End
+
+// Ends of connections that go by another node: that one knows of them first.
+const (
+	AttachLeft = attach.EndLeft
+	AttachSlow = attach.EndSlow
+)
+
 // MaxAttached is how long one connection of a client may take, where the plan allows so much.
 const MaxAttached = time.Hour
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"troupe/engine/lang"
@@ -126,13 +127,16 @@ func (o object) value(name string) any {
 	return nil
 }
 
-// ClosingTask is the task that ends a session, SavingTask one that saves its profile.
-func ClosingTask(session string) *Task { return managingTask(&Session{ID: session, Close: true}) }
+// ClosingTask is the task that ends a session, once what uses it has left, for which it waits at
+// most so long.
+func ClosingTask(session string, wait time.Duration) *Task {
+	return managingTask(&Session{ID: session, Close: true}, wait)
+}
 
 // SavingTask is the task without actions that saves the profile of a session.
-func SavingTask(session string) *Task { return managingTask(&Session{ID: session, Save: true}) }
+func SavingTask(session string) *Task { return managingTask(&Session{ID: session, Save: true}, 0) }
 
-func managingTask(s *Session) *Task {
+func managingTask(s *Session, wait time.Duration) *Task {
 	about := map[string]any{"id": s.ID}
 	if s.Close {
 		about["close"] = true
@@ -140,12 +144,12 @@ func managingTask(s *Session) *Task {
 	if s.Save {
 		about["save"] = true
 	}
-	source, err := json.Marshal(map[string]any{"session": about})
+	source, err := json.Marshal(map[string]any{"session": about, "queueTimeout": Millis(wait)}) // which other nodes play
 	if err != nil {
 		panic(err) // a text can always be encoded
 	}
 	return &Task{
-		Timeout: DefaultTimeout, Config: Config{ActionTimeout: DefaultActionTimeout, ContinueOnError: true},
+		Timeout: DefaultTimeout, QueueTimeout: wait, Config: Config{ActionTimeout: DefaultActionTimeout, ContinueOnError: true},
 		Session: s, source: source,
 	}
 }

@@ -47,6 +47,13 @@ type OtherNodes interface {
 	Pause(ctx context.Context, node string, on *bool) (api.Status, error)
 	// LinkViewers returns how many clients of other nodes use each link of an account.
 	LinkViewers(ctx context.Context, account string) map[string]int
+	// SessionTicket returns a ticket for a session that another node has made, and uses it up if it
+	// is to; nil: there is none.
+	SessionTicket(ctx context.Context, sum []byte, session string, use bool) []byte
+	// EndClients ends the client of a session that is connected to another node.
+	EndClients(ctx context.Context, session, why string) bool
+	// StopClients ends the clients of other nodes that use sessions of this one, which stops.
+	StopClients()
 }
 
 // Config is what a [Server] is made from. Zero values mean the defaults that
@@ -211,7 +218,8 @@ func New(cfg Config) (*Server, error) {
 	s.streams = live.NewStreams(streams, s.authorizer)
 	node, _ := cfg.Live.(socket.Node)
 	s.sockets = socket.New(socket.Config{
-		Node: node, Auth: cfg.Auth, Control: s.control, Faults: &s.faults, Sessions: s.sessions, NewID: actors.NewTaskID,
+		Others: cfg.OtherNodes,
+		Node:   node, Auth: cfg.Auth, Control: s.control, Faults: &s.faults, Sessions: s.sessions, NewID: actors.NewTaskID,
 		While: s.disconnects.track, Patience: cfg.WriteTimeout, Heartbeat: cfg.Heartbeat,
 	})
 	s.router = newRouter(s.routes())
@@ -271,6 +279,7 @@ func (s *Server) SetLimits(l map[engine.Plan]engine.Limits) {
 func (s *Server) Drain() {
 	s.draining.Store(true)
 	s.holdQueue(true)
+	s.sockets.Stop() // they would last as long as the grace does
 }
 
 // Pause does the same for as long as the operator wants.
@@ -301,7 +310,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 func (s *Server) shutdown(ctx context.Context) error {
 	s.streams.Stop()
-	s.sockets.Stop()
 	late := s.conns.quiet(ctx)
 	s.streams.Wait()
 	if late != nil {
@@ -348,6 +356,15 @@ func def[T comparable](v *T, d T) {
 
 // Streams are what clients look at.
 func (s *Server) Streams() *live.Streams { return s.streams }
+
+// SessionTicket returns a ticket for a session that this process has made, by its hash.
+func (s *Server) SessionTicket(sum []byte, session string, use bool) []byte {
+	return s.sockets.Ticket(sum, session, use)
+}
+
+// EndClients ends the client that is attached to a session over a socket of this process, and its
+// tickets where the session has ended.
+func (s *Server) EndClients(session, why string) bool { return s.sockets.End(session, why) }
 
 // LinkViewers returns how many clients of this process use each link of an account.
 func (s *Server) LinkViewers(account string) map[string]int { return s.authorizer.LinkViewers(account) }

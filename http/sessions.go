@@ -104,7 +104,7 @@ func (s *Server) openSession(ctx *fasthttp.RequestCtx, account persistence.Accou
 		return no
 	}
 	if no := setUpRefused(x.Outcome); no != nil {
-		if _, left := s.manage(ctx, account, engine.ClosingTask(x.SessionID)); left != nil { // it ends by itself, later
+		if _, left := s.manage(ctx, account, engine.ClosingTask(x.SessionID, 0)); left != nil { // it ends by itself, later
 			s.cfg.Log.Warn().Str("request", answer.RequestID(ctx)).Str("session", x.SessionID).Str("code", string(left.Code)).Msg("a session that could not be set up was not closed")
 		}
 		return no
@@ -296,11 +296,11 @@ func (s *Server) closeSession(ctx *fasthttp.RequestCtx, account persistence.Acco
 		}
 		return no
 	}
-	closing := engine.ClosingTask(id)
-	if s.sockets.Close(id) { // it leaves, and takes a moment for that
-		closing.QueueTimeout = clientLeaves
+	wait := time.Duration(0)
+	if s.sockets.Close(ctx, id) { // it leaves, and takes a moment for that
+		wait = clientLeaves
 	}
-	x, no := s.manage(ctx, account, closing)
+	x, no := s.manage(ctx, account, engine.ClosingTask(id, wait))
 	switch {
 	case no != nil && no.Code == engine.CodeSessionMismatch: // it has just ended
 		return noSession(id)

@@ -25,6 +25,24 @@ func (o *others) Pause(context.Context, string, *bool) (api.Status, error) {
 	return api.Status{}, nil
 }
 
+func (o *others) SessionTicket(_ context.Context, sum []byte, session string, use bool) []byte {
+	for _, e := range o.edges {
+		if b := e.SessionTicket(sum, session, use); b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
+func (o *others) StopClients() {}
+
+func (o *others) EndClients(_ context.Context, session, why string) (found bool) {
+	for _, e := range o.edges {
+		found = e.EndClients(session, why) || found
+	}
+	return found
+}
+
 func (o *others) LinkViewers(_ context.Context, account string) map[string]int {
 	all := map[string]int{}
 	for _, e := range o.edges {

@@ -32,6 +32,7 @@ const (
 	kindExecuted kind = 2
 	kindPolled   kind = 5
 	kindFrame    kind = 31
+	kindClient   kind = 64
 )
 
 // plainly are those messages that are JSON and nothing else.
@@ -40,7 +41,8 @@ var plainly = map[kind]func() any{
 	25: fresh[PauseNode], 26: fresh[api.Status], 27: fresh[view.ScreencastRequest], 28: fresh[OpenView], 29: fresh[ViewOpened], 30: fresh[NextInView],
 	32: fresh[ViewEvents], 33: fresh[CloseView], 34: fresh[RecentTasks], 35: fresh[RecentTasksReply], 36: fresh[LinkViewers], 37: fresh[LinkViewersReply],
 	40: fresh[StartQuery], 41: fresh[StartReply], 42: fresh[ReceiptQuery], 43: fresh[Receipt],
-	60: fresh[DigestQuery], 61: fresh[Digest],
+	60: fresh[DigestQuery], 61: fresh[Digest], 65: fresh[ClientReady], 66: fresh[EndClients], 67: fresh[ClientsEnded],
+	68: fresh[FindTicket], 69: fresh[TicketFound],
 }
 
 func fresh[T any]() any { return new(T) }
@@ -97,6 +99,8 @@ func Encode(m any) ([]byte, error) {
 		copied := *m
 		copied.Picture = nil
 		k, head, parts = kindFrame, &copied, [][]byte{m.Picture}
+	case *ClientMessages:
+		k, parts = kindClient, [][]byte{m.Bytes}
 	default:
 		if k = kindOf(m); k == 0 {
 			return nil, fmt.Errorf("encode a message: %T is none", m)
@@ -184,6 +188,11 @@ func Decode(b []byte) (any, error) {
 			m.Picture = parts[0]
 		}
 		return m, nil
+	case *ClientMessages:
+		if len(parts) == 1 {
+			m.Bytes = parts[0]
+		}
+		return m, nil
 	case *executed:
 		x := m.whole(parts)
 		return x, answers(x)
@@ -221,6 +230,8 @@ func empty(k kind) (m any, parts int) {
 		return new(polled), 2
 	case kindFrame:
 		return new(ViewFrame), 1
+	case kindClient:
+		return new(ClientMessages), 1
 	}
 	if fresh := plainly[k]; fresh != nil {
 		return fresh(), 0

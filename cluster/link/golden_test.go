@@ -47,6 +47,8 @@ func filled(t *testing.T, m any) any {
 		m.Source = []byte(`{"actions":[{"open":"about:blank"}]}`)
 	case *ViewFrame:
 		m.Picture = []byte{0xff, 0xd8, 0, 1}
+	case *ClientMessages:
+		m.Bytes = []byte(`{"id":1,"method":"Browser.getVersion"}`)
 	}
 	return m
 }

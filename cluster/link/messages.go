@@ -26,6 +26,8 @@ type (
 		Flows engine.FlowList `json:"Flows,omitempty"`
 		// Sites bound the task's pages, whatever its source says: see [engine.Task.Within].
 		Sites []string `json:"Sites,omitempty"`
+		// Carried is the client that plays the task in the place of its list; nil: none does.
+		Carried *Carried `json:"Carried,omitempty"`
 	}
 	// File is an upload of a task. The receiver fetches its payload.
 	File struct {

@@ -69,7 +69,7 @@ var table = []CodeInfo{
 	{engine.CodeProfileBusy, 409, true, time.Second, "Another task uses the profile"},
 	{engine.CodeSessionAttached, 409, true, 5 * time.Second, "A client is attached to the session"},
 	{engine.CodeSessionShared, 409, false, 0, "The session shares its browser with other workers: open one with `attach: true`"},
-	{engine.CodeSessionElsewhere, 409, false, 0, "The session is at another node: attach there"},
+	{engine.CodeSessionElsewhere, 409, true, 2 * time.Second, "The session is at a node that does not answer"},
 	{engine.CodeSessionMismatch, 409, false, 0, "Session mismatch"},
 	{engine.CodeIdempotencyMismatch, 409, false, 0, "The Idempotency-Key was used with another request"},
 	{CodeCommandRefused, 409, false, 0, "The operator's command was not carried out"},

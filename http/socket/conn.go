@@ -52,6 +52,7 @@ var (
 	byeLimit    = goodbye{4005, "time_limit: the connection was open for as long as the plan allows; connect again"}
 	byeSlow     = goodbye{4006, "slow: the client did not take what it was sent"}
 	byeRevoked  = goodbye{4007, "revoked: the token, or that of the ticket, is not valid any more"}
+	byeLost     = goodbye{4009, "node_lost: the node of the session does not answer; connect again, the session goes on at another node"}
 	byeFailed   = goodbye{4008, "failed: the connection could not go on; connect again"}
 )
 
@@ -187,6 +188,8 @@ func (c *conn) bye() *goodbye {
 		return &byeDraining
 	case x.Outcome.End == engine.EndCrashed:
 		return &byeCrashed
+	case x.Outcome.End == engine.EndLost:
+		return &byeLost
 	case x.Outcome.End == engine.EndCancelled:
 		return &byeSession
 	}

@@ -28,7 +28,7 @@ type Listed struct {
 
 // Version says where to connect. It does not use a ticket up: the address carries it on.
 func (s *Sockets) Version(ctx *fasthttp.RequestCtx, session string) *answer.Refusal {
-	b, no := s.authorize(ctx, session)
+	b, no := s.authorize(ctx, session, false)
 	if no == nil {
 		answer.SendJSON(ctx, fasthttp.StatusOK, Version{"Chrome", "1.3", s.address(ctx, session, b.ticket)})
 	}
@@ -37,7 +37,7 @@ func (s *Sockets) Version(ctx *fasthttp.RequestCtx, session string) *answer.Refu
 
 // List lists what to connect to: the session. Its pages are found over the connection.
 func (s *Sockets) List(ctx *fasthttp.RequestCtx, session string) *answer.Refusal {
-	b, no := s.authorize(ctx, session)
+	b, no := s.authorize(ctx, session, false)
 	if no == nil {
 		answer.SendJSON(ctx, fasthttp.StatusOK, []Listed{{ID: session, Type: "browser", Title: b.session.Label, Address: s.address(ctx, session, b.ticket)}})
 	}

@@ -2,7 +2,6 @@ package socket
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -37,6 +36,18 @@ type Node interface {
 	Attach(ctx context.Context, m *api.Execute, c engine.Client) (*api.Executed, error)
 }
 
+// Others are the other nodes.
+type Others interface {
+	// SessionTicket returns a ticket for a session that another node has made, and uses it up if it
+	// is to; nil: there is none.
+	SessionTicket(ctx context.Context, sum []byte, session string, use bool) []byte
+	// EndClients ends the client of a session that is connected to another node, and its tickets
+	// where the session has ended.
+	EndClients(ctx context.Context, session, why string) bool
+	// StopClients ends the clients of other nodes that use sessions of this one, which stops.
+	StopClients()
+}
+
 // Config is what [Sockets] are made from.
 type Config struct {
 	Node    Node // nil: no client can attach
@@ -49,6 +60,7 @@ type Config struct {
 	NewID func(time.Time) string
 	// While returns a context that ends when the client of a connection goes away.
 	While     func(context.Context, net.Conn) (context.Context, func())
+	Others    Others        // nil: there are no other nodes
 	Patience  time.Duration // for a client to take a message
 	Heartbeat time.Duration // between pings
 }
@@ -59,6 +71,7 @@ type Sockets struct {
 	tickets tickets
 	limit   *access.AccountLimiter
 	leaving chan struct{} // closed when the service stops
+	stop    sync.Once
 
 	mu sync.Mutex
 	by map[string]*conn // by session
@@ -76,8 +89,13 @@ func New(cfg Config) *Sockets {
 func (s *Sockets) Open() int { return s.limit.Taken() }
 
 // Stop ends all sockets: the service stops.
-func (s *Sockets) Stop() {
+func (s *Sockets) Stop() { s.stop.Do(s.stopAll) }
+
+func (s *Sockets) stopAll() {
 	close(s.leaving)
+	if s.cfg.Others != nil {
+		s.cfg.Others.StopClients()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.by {
@@ -85,10 +103,29 @@ func (s *Sockets) Stop() {
 	}
 }
 
-// Close ends the client and the tickets of a session, which is about to end.
-func (s *Sockets) Close(session string) (attached bool) {
+// Close ends the client and the tickets of a session, which is about to end, at all nodes.
+func (s *Sockets) Close(ctx context.Context, session string) (attached bool) {
+	return s.endEverywhere(ctx, session, sessionEnded)
+}
+
+// Why the clients of a session are to end.
+const (
+	sessionEnded = "session_ended"
+	takenOver    = "taken_over"
+)
+
+// End ends the client of a session at this node, and its tickets where the session has ended.
+func (s *Sockets) End(session, why string) (attached bool) {
+	if why == takenOver {
+		return s.endOf(session, byeTaken)
+	}
 	s.tickets.forget(func(t *ticket) bool { return t.session == session })
 	return s.endOf(session, byeSession)
+}
+
+func (s *Sockets) endEverywhere(ctx context.Context, session, why string) bool {
+	here := s.End(session, why)
+	return s.cfg.Others != nil && s.cfg.Others.EndClients(ctx, session, why) || here
 }
 
 func (s *Sockets) endOf(session string, g goodbye) bool {
@@ -110,8 +147,9 @@ type bearer struct {
 }
 
 // authorize finds out who asks for a session: by a token in the header, or a ticket for the session
-// in the address.
-func (s *Sockets) authorize(ctx *fasthttp.RequestCtx, session string) (*bearer, *answer.Refusal) {
+// in the address. A session that no node lists may be between two of them: the one that gets the
+// client finds that out.
+func (s *Sockets) authorize(ctx *fasthttp.RequestCtx, session string, attaches bool) (*bearer, *answer.Refusal) {
 	b := &bearer{ticket: string(ctx.QueryArgs().Peek("ticket"))}
 	if b.ticket == "" || len(ctx.Request.Header.Peek(fasthttp.HeaderAuthorization)) > 0 {
 		account, token, no := s.cfg.Control.Account(ctx)
@@ -120,9 +158,9 @@ func (s *Sockets) authorize(ctx *fasthttp.RequestCtx, session string) (*bearer, 
 		}
 		b.account, b.token, b.ticket = account, persistence.DigestOf(token), ""
 	} else {
-		t := s.tickets.find(b.ticket, session, time.Now())
+		t := s.ticket(ctx, b.ticket, session, false)
 		if t == nil {
-			return nil, s.cfg.Control.Wrong(ctx, "The ticket is not valid: it was used, has expired, is for another session, or was issued by another node")
+			return nil, s.cfg.Control.Wrong(ctx, "The ticket is not valid: it was used, has expired, is for another session, or its node has gone")
 		}
 		b.account, b.token = t.account, t.by
 		if valid, err := s.valid(t.by); err != nil {
@@ -141,7 +179,15 @@ func (s *Sockets) authorize(ctx *fasthttp.RequestCtx, session string) (*bearer, 
 			return b, nil
 		}
 	}
-	return nil, answer.RefuseText(engine.CodeNotFound, fmt.Sprintf("There is no session %q: it has ended, or never existed", lang.Short(session, 100)))
+	if s.cfg.Others != nil && (b.ticket != "" || attaches) {
+		b.session = answer.Session{ID: session, Timeout: engine.Millis(engine.DefaultSessionTimeout)}
+		return b, nil
+	}
+	return nil, noSession(session)
+}
+
+func noSession(id string) *answer.Refusal {
+	return answer.RefuseText(engine.CodeNotFound, fmt.Sprintf("There is no session %q: it has ended, or never existed", lang.Short(id, 100)))
 }
 
 // valid reports whether a token is one. Where it is not, its tickets end.
@@ -181,7 +227,7 @@ func options(ctx *fasthttp.RequestCtx) (takeover bool, wait time.Duration, no *a
 
 // Attach begins the socket of a client.
 func (s *Sockets) Attach(ctx *fasthttp.RequestCtx, session string) *answer.Refusal {
-	b, no := s.authorize(ctx, session)
+	b, no := s.authorize(ctx, session, true)
 	if no != nil {
 		return no
 	}
@@ -196,7 +242,7 @@ func (s *Sockets) Attach(ctx *fasthttp.RequestCtx, session string) *answer.Refus
 		return answer.Refuse(engine.CodeDraining)
 	case s.cfg.Node == nil:
 		return answer.Refuse(engine.CodeNotFound)
-	case b.ticket != "" && !s.tickets.use(b.ticket):
+	case b.ticket != "" && s.ticket(ctx, b.ticket, session, true) == nil:
 		return s.cfg.Control.Wrong(ctx, "The ticket is not valid: it was used")
 	}
 	leave, no := s.limit.Take(b.account.ID)
@@ -204,7 +250,7 @@ func (s *Sockets) Attach(ctx *fasthttp.RequestCtx, session string) *answer.Refus
 		return no
 	}
 	if takeover {
-		s.endOf(session, byeTaken)
+		s.endEverywhere(ctx, session, takenOver)
 	}
 	c, no := s.admit(ctx, b, wait, leave)
 	if no != nil {
@@ -275,7 +321,7 @@ func (s *Sockets) refused(ctx *fasthttp.RequestCtx, b *bearer, c *conn) *answer.
 	case c.err != nil:
 		return s.cfg.Faults.Refuse(ctx, "attach a client", c.err)
 	case x.Refusal != nil && x.Refusal.Code == engine.CodeSessionMismatch: // it was just listed
-		return answer.RefuseText(engine.CodeSessionElsewhere, "The session is at another node of the cluster, and nodes do not carry clients to each other yet: connect to the node of the worker "+b.session.WorkerName)
+		return noSession(b.session.ID)
 	case x.Refusal != nil:
 		return answer.RefuseBy(x.Refusal)
 	case x.Outcome != nil && len(x.Outcome.Failures) > 0:
@@ -322,56 +368,4 @@ func (s *Sockets) carry(c *conn, ws *websocket.Conn, b *bearer) {
 		}
 	}
 	<-c.done
-}
-
-// Issued is the answer to a request for a ticket.
-type Issued struct {
-	Success bool   `json:"success"`
-	Ticket  string `json:"ticket"`
-	URL     string `json:"url"`
-	Expires string `json:"expiresAt,omitempty"` // none: it ends with the session
-	Reuse   bool   `json:"reuse"`
-}
-
-// Issue makes a ticket for a session.
-func (s *Sockets) Issue(ctx *fasthttp.RequestCtx, _ persistence.Account, session string, payload []byte) *answer.Refusal {
-	b, no := s.authorize(ctx, session)
-	if no != nil {
-		return no
-	}
-	var want map[string]json.RawMessage
-	reuse := false
-	if err := json.Unmarshal(payload, &want); err != nil || want == nil {
-		return answer.RefuseInvalid(lang.Fault{Message: `The body is not an object in JSON: want {} or {"reuse":true}`})
-	}
-	for name, v := range want {
-		if name != "reuse" {
-			return answer.RefuseInvalid(lang.NewFault("/"+lang.Short(name, 50), "a ticket of a session has no field %q: want reuse", lang.Short(name, 50)))
-		}
-		if err := json.Unmarshal(v, &reuse); err != nil {
-			return answer.RefuseInvalid(lang.NewFault("/reuse", "reuse wants true or false"))
-		}
-	}
-	all, no := s.cfg.Sessions(ctx, b.account)
-	if no != nil {
-		return no
-	}
-	alive := map[string]bool{}
-	for _, one := range all {
-		alive[one.ID] = true
-	}
-	now := time.Now()
-	t := ticket{account: b.account, by: b.token, session: session}
-	a := Issued{Success: true, Reuse: reuse}
-	if !reuse {
-		t.expires = now.Add(ticketTime)
-		a.Expires = t.expires.UTC().Format(time.RFC3339Nano)
-	}
-	plain, ok := s.tickets.issue(t, now, func(id string) bool { return alive[id] })
-	if !ok {
-		return answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf("The account has %d tickets for sessions: use some, or let them expire", maxTickets))
-	}
-	a.Ticket, a.URL = plain, s.address(ctx, session, plain)
-	answer.SendJSON(ctx, fasthttp.StatusCreated, a)
-	return nil
 }
