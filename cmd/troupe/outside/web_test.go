@@ -274,7 +274,8 @@ func operates(t *testing.T, w *web, drain string) {
 		t.Errorf("after a question that was not answered, a task is answered with %d, %v: %s", status, err, got)
 	}
 	w.plays(t, `{{ops}},{"click":"nav a[data-view=operator]"},
-		{"press":["tr[data-account=bob] select","ArrowDown"]},{"click":"dialog[open] #yes"},{"waitForElement":"body:not(:has(dialog[open]))"}`)
+		{"press":["tr[data-account=bob] select","ArrowDown"]},{"click":"dialog[open] #yes"},{"waitForElement":"body:not(:has(dialog[open]))"},
+		{"evaluate":"while (!document.getElementById('said').textContent.includes('has the plan standard')) await new Promise((done) => setTimeout(done, 20))"}`) // a page that goes before it has sent the change changes nothing
 	for end := time.Now().Add(hang); !regexp.MustCompile(`(?m)^bob +standard `).MatchString(w.operator.says("account", "list")); {
 		if time.Now().After(end) {
 			t.Fatal("the plan that was confirmed is not the account's")
