@@ -229,7 +229,7 @@ func TestClientsReachSessionsByAnyNode(t *testing.T) {
 			t.Errorf("%s client: %v, %+v", name, err, y)
 		}
 	}
-	if !to.nodes[0].Router.EndClients(context.Background(), "sess_n3", "taken_over") || to.nodes[0].Router.EndClients(context.Background(), "sess_n4", "taken_over") {
+	if !to.nodes[0].Router.EndClients(context.Background(), "a", "sess_n3", "taken_over") || to.nodes[0].Router.EndClients(context.Background(), "b", "sess_n3", "taken_over") || to.nodes[0].Router.EndClients(context.Background(), "a", "sess_n4", "taken_over") {
 		t.Error("clients are not ended where they are")
 	}
 	if got := to.nodes[0].Router.SessionTicket(context.Background(), []byte("n3"), "sess_1", true); string(got) != "sess_1" {

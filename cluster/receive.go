@@ -76,7 +76,7 @@ func (c *Router) answer(m any) (any, error) {
 	case *link.ClientReady:
 		return m, c.carried.ready(m)
 	case *link.EndClients:
-		return &link.ClientsEnded{Found: c.edge.EndClients(m.Session, m.Why)}, nil
+		return &link.ClientsEnded{Found: c.edge.EndClients(m.Account, m.Session, m.Why)}, nil
 	case *link.FindTicket:
 		return &link.TicketFound{Ticket: c.edge.SessionTicket(m.Sum, m.Session, m.Use)}, nil
 	case *link.RecentTasks:

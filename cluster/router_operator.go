@@ -22,9 +22,9 @@ type Edge interface {
 	// SessionTicket returns a ticket for a session that this node has made, by its hash, and uses it
 	// up if it is to; nil: there is none.
 	SessionTicket(sum []byte, session string, use bool) []byte
-	// EndClients ends the client that is attached to a session over a socket of this node, and
-	// reports whether there is one.
-	EndClients(session, why string) bool
+	// EndClients ends the client that is attached to a session of an account over a socket of this
+	// node, and reports whether there is one.
+	EndClients(account, session, why string) bool
 }
 
 // Pause makes a node refuse tasks, or accept them again, and returns its status; nil
@@ -66,8 +66,8 @@ func (c *Router) LinkViewers(ctx context.Context, account string) map[string]int
 
 // EndClients ends the client of a session at all other nodes, and reports whether there is one:
 // it is connected to one of them.
-func (c *Router) EndClients(ctx context.Context, session, why string) (found bool) {
-	for _, x := range askAll[link.ClientsEnded](ctx, &c.remote, &link.EndClients{Session: session, Why: why}) {
+func (c *Router) EndClients(ctx context.Context, account, session, why string) (found bool) {
+	for _, x := range askAll[link.ClientsEnded](ctx, &c.remote, &link.EndClients{Account: account, Session: session, Why: why}) {
 		found = found || x.Found
 	}
 	return found

@@ -41,10 +41,12 @@ type testNode struct {
 // testEdge is what such a node shows to clients.
 type testEdge struct{ *testNode }
 
-func (d testEdge) Drains() bool                        { return d.paused.Load() }
-func (d testEdge) Pause(on bool)                       { d.paused.Store(on) }
-func (d testEdge) LinkViewers(string) map[string]int   { return map[string]int{"lnk_" + d.name: 1} }
-func (d testEdge) EndClients(session, why string) bool { return session == "sess_"+d.name && why != "" }
+func (d testEdge) Drains() bool                      { return d.paused.Load() }
+func (d testEdge) Pause(on bool)                     { d.paused.Store(on) }
+func (d testEdge) LinkViewers(string) map[string]int { return map[string]int{"lnk_" + d.name: 1} }
+func (d testEdge) EndClients(account, session, why string) bool {
+	return account == "a" && session == "sess_"+d.name && why != ""
+}
 func (d testEdge) SessionTicket(sum []byte, session string, use bool) []byte {
 	if string(sum) != d.name || !use {
 		return nil

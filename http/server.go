@@ -50,8 +50,8 @@ type OtherNodes interface {
 	// SessionTicket returns a ticket for a session that another node has made, and uses it up if it
 	// is to; nil: there is none.
 	SessionTicket(ctx context.Context, sum []byte, session string, use bool) []byte
-	// EndClients ends the client of a session that is connected to another node.
-	EndClients(ctx context.Context, session, why string) bool
+	// EndClients ends the client of a session of an account that is connected to another node.
+	EndClients(ctx context.Context, account, session, why string) bool
 	// StopClients ends the clients of other nodes that use sessions of this one, which stops.
 	StopClients()
 }
@@ -364,7 +364,9 @@ func (s *Server) SessionTicket(sum []byte, session string, use bool) []byte {
 
 // EndClients ends the client that is attached to a session over a socket of this process, and its
 // tickets where the session has ended.
-func (s *Server) EndClients(session, why string) bool { return s.sockets.End(session, why) }
+func (s *Server) EndClients(account, session, why string) bool {
+	return s.sockets.End(account, session, why)
+}
 
 // LinkViewers returns how many clients of this process use each link of an account.
 func (s *Server) LinkViewers(account string) map[string]int { return s.authorizer.LinkViewers(account) }

@@ -297,7 +297,7 @@ func (s *Server) closeSession(ctx *fasthttp.RequestCtx, account persistence.Acco
 		return no
 	}
 	wait := time.Duration(0)
-	if s.sockets.Close(ctx, id) { // it leaves, and takes a moment for that
+	if s.sockets.Close(ctx, account.ID, id) { // it leaves, and takes a moment for that
 		wait = clientLeaves
 	}
 	x, no := s.manage(ctx, account, engine.ClosingTask(id, wait))

@@ -36,9 +36,9 @@ func (o *others) SessionTicket(_ context.Context, sum []byte, session string, us
 
 func (o *others) StopClients() {}
 
-func (o *others) EndClients(_ context.Context, session, why string) (found bool) {
+func (o *others) EndClients(_ context.Context, account, session, why string) (found bool) {
 	for _, e := range o.edges {
-		found = e.EndClients(session, why) || found
+		found = e.EndClients(account, session, why) || found
 	}
 	return found
 }

@@ -37,9 +37,10 @@ type (
 	TicketFound struct {
 		Ticket []byte `json:"Ticket"` // as the edges of the nodes write it; nil: there is none
 	}
-	// EndClients ends the client of a session, whichever node it is connected to. Reply:
-	// ClientsEnded.
+	// EndClients ends the client of a session of an account, whichever node it is connected to.
+	// Reply: ClientsEnded.
 	EndClients struct {
+		Account string `json:"Account"`
 		Session string `json:"Session"`
 		Why     string `json:"Why"` // taken_over or session_ended
 	}

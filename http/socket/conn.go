@@ -17,6 +17,7 @@ import (
 type conn struct {
 	idle     time.Duration
 	patience time.Duration
+	account  string                  // of the client
 	cancel   context.CancelCauseFunc // ends the task
 
 	ready  chan struct{}        // closed when the browser is there
@@ -58,9 +59,9 @@ var (
 
 var _ engine.Client = (*conn)(nil)
 
-func newConn(idle, patience time.Duration) *conn {
+func newConn(account string, idle, patience time.Duration) *conn {
 	return &conn{
-		idle: idle, patience: patience, ready: make(chan struct{}), socket: make(chan *websocket.Conn, 1),
+		account: account, idle: idle, patience: patience, ready: make(chan struct{}), socket: make(chan *websocket.Conn, 1),
 		over: make(chan struct{}), done: make(chan struct{}),
 	}
 }

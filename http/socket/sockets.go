@@ -41,9 +41,9 @@ type Others interface {
 	// SessionTicket returns a ticket for a session that another node has made, and uses it up if it
 	// is to; nil: there is none.
 	SessionTicket(ctx context.Context, sum []byte, session string, use bool) []byte
-	// EndClients ends the client of a session that is connected to another node, and its tickets
-	// where the session has ended.
-	EndClients(ctx context.Context, session, why string) bool
+	// EndClients ends the client of a session of an account that is connected to another node, and
+	// its tickets where the session has ended.
+	EndClients(ctx context.Context, account, session, why string) bool
 	// StopClients ends the clients of other nodes that use sessions of this one, which stops.
 	StopClients()
 }
@@ -104,8 +104,8 @@ func (s *Sockets) stopAll() {
 }
 
 // Close ends the client and the tickets of a session, which is about to end, at all nodes.
-func (s *Sockets) Close(ctx context.Context, session string) (attached bool) {
-	return s.endEverywhere(ctx, session, sessionEnded)
+func (s *Sockets) Close(ctx context.Context, account, session string) (attached bool) {
+	return s.endEverywhere(ctx, account, session, sessionEnded)
 }
 
 // Why the clients of a session are to end.
@@ -115,27 +115,29 @@ const (
 )
 
 // End ends the client of a session at this node, and its tickets where the session has ended.
-func (s *Sockets) End(session, why string) (attached bool) {
+// Those of another account stay: whoever asks may only guess that a session is theirs.
+func (s *Sockets) End(account, session, why string) (attached bool) {
 	if why == takenOver {
-		return s.endOf(session, byeTaken)
+		return s.endOf(account, session, byeTaken)
 	}
-	s.tickets.forget(func(t *ticket) bool { return t.session == session })
-	return s.endOf(session, byeSession)
+	s.tickets.forget(func(t *ticket) bool { return t.account.ID == account && t.session == session })
+	return s.endOf(account, session, byeSession)
 }
 
-func (s *Sockets) endEverywhere(ctx context.Context, session, why string) bool {
-	here := s.End(session, why)
-	return s.cfg.Others != nil && s.cfg.Others.EndClients(ctx, session, why) || here
+func (s *Sockets) endEverywhere(ctx context.Context, account, session, why string) bool {
+	here := s.End(account, session, why)
+	return s.cfg.Others != nil && s.cfg.Others.EndClients(ctx, account, session, why) || here
 }
 
-func (s *Sockets) endOf(session string, g goodbye) bool {
+func (s *Sockets) endOf(account, session string, g goodbye) bool {
 	s.mu.Lock()
 	c := s.by[session]
 	s.mu.Unlock()
-	if c != nil {
-		c.end(g)
+	if c == nil || c.account != account {
+		return false
 	}
-	return c != nil
+	c.end(g)
+	return true
 }
 
 // bearer is who uses a session.
@@ -250,7 +252,7 @@ func (s *Sockets) Attach(ctx *fasthttp.RequestCtx, session string) *answer.Refus
 		return no
 	}
 	if takeover {
-		s.endEverywhere(ctx, session, takenOver)
+		s.endEverywhere(ctx, b.account.ID, session, takenOver)
 	}
 	c, no := s.admit(ctx, b, wait, leave)
 	if no != nil {
@@ -279,7 +281,7 @@ func (s *Sockets) admit(ctx *fasthttp.RequestCtx, b *bearer, wait time.Duration,
 	task := engine.AttachTask(b.session.ID)
 	task.QueueTimeout = wait
 	m := &api.Execute{TaskID: s.cfg.NewID(now), Account: access.ForActors(b.account), Task: task.Within(b.account.Sites), Asked: now}
-	c := newConn(time.Duration(b.session.Timeout)*time.Millisecond, s.cfg.Patience)
+	c := newConn(b.account.ID, time.Duration(b.session.Timeout)*time.Millisecond, s.cfg.Patience)
 	base, cancel := context.WithCancelCause(s.cfg.Faults.Base)
 	c.cancel = cancel
 	client, stop := s.cfg.While(base, ctx.Conn())

@@ -64,7 +64,7 @@ func (c *rawClient) endsWith(code int, word string) {
 	}
 }
 
-var _ = promise(sessions, "clients attach by other nodes, and the node of the session is stopped", quick, func(g *testCluster) {
+var _ = promise(sessions, "clients attach by other nodes, and the node of the session is stopped", short, func(g *testCluster) {
 	m, at, beside := g.nodes[1], g.nodes[0], g.nodes[2]
 	l := g.signsIn(m)
 	again := l.address(at, `{"reuse":true}`)
@@ -82,6 +82,14 @@ var _ = promise(sessions, "clients attach by other nodes, and the node of the se
 	if a := c.call(page, "Runtime.evaluate", fmt.Sprintf(`{"expression":"'%s' + 1","returnByValue":true}`, large)); len(a.Result) < len(large) {
 		g.t.Errorf("a large command: %d bytes, %+v", len(a.Result), a.Error)
 	}
+	stranger := http.Header{"Authorization": {"Bearer " + g.newToken("mallory", "pro")}}
+	for _, by := range g.nodes { // knowing a session is not having it
+		address := strings.Replace(by.base, "http", "ws", 1) + "/v1/sessions/" + l.id + "/cdp?takeover=true&queueTimeout=0"
+		if status, text := refusedAttach(g.t, address, stranger); status != 404 {
+			g.t.Errorf("another account takes the session over at %s: %d %s", by.name, status, text)
+		}
+	}
+	l.sees(c)
 	other := l.attaches(l.address(beside, `{}`)+"&takeover=true", 0)
 	c.endsWith(4001, "taken_over")
 	l.sees(other)
