@@ -178,9 +178,10 @@ const (
 )
 
 // Close ends the connection. If the client may still be sending, Close first closes its
-// own direction, and discards for a moment what the client sends.
+// own direction, and discards for a moment what the client sends. The connection counts as
+// long as that takes.
 func (c *conn) Close() error {
-	c.all.remove(c)
+	defer c.all.remove(c)
 	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.linger.CompareAndSwap(true, false) {
 		if w.CloseWrite() == nil && c.Conn.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
 			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)

@@ -230,8 +230,9 @@ func New(cfg Config) (*Server, error) {
 		ConnState:    s.conns.changed,
 		Logger:       &s.cfg.Log,
 		// Connections over the limit are turned away by our own listener: it
-		// does so without a TLS handshake inside the accept loop.
-		Concurrency:           cfg.MaxConns + 1,
+		// does so without a TLS handshake inside the accept loop. fasthttp counts one a little
+		// longer, until its goroutine is free: that must take nobody's place.
+		Concurrency:           cfg.MaxConns + 256,
 		ReadBufferSize:        cfg.MaxHeader,
 		ReadTimeout:           cfg.RequestTimeout,
 		IdleTimeout:           cfg.IdleTimeout,
