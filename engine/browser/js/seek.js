@@ -11,6 +11,7 @@ Object.assign(dom, {
   attributeNS: ownOfMany('Element', 'getAttributeNS'),
   root: own('Node', 'getRootNode'),
   previous: get('Node', 'previousSibling'),
+  hidden: get('Document', 'hidden'),
   iframeWindow: get('HTMLIFrameElement', 'contentWindow'),
   frameWindow: get('HTMLFrameElement', 'contentWindow'),
   inputValue: get('HTMLInputElement', 'value'),
@@ -63,6 +64,9 @@ const inSteps = (steps, begin) => new Promise((r) => {
 // all others, messages of schedulers and chains of timers without delay included.
 const idle = () => inSteps(5, (r) => scheduler.postTask(r, { priority: 'background' }));
 
+// A busy machine draws late. A frame that cannot be seen may not be drawn at all.
+const stepsToDraw = () => (window === top && !dom.hidden(document) ? 200 : 20);
+
 // letRun lets run what is ready, and then what was asked for since the last look,
 // and what that asks for: timers of up to 20 ms, frames, idle callbacks and view
 // transitions. Twice each, and in 60 ms of the page's time.
@@ -77,11 +81,11 @@ letRun = async () => {
       waits.push(f());
       return ms;
     };
-    const took = Math.max(wait('timers', 20, () => passed(20)), wait('frames', 17, () => inSteps(20, drawn)));
+    const took = Math.max(wait('timers', 20, () => passed(20)), wait('frames', 17, () => inSteps(stepsToDraw(), drawn)));
     const change = document.activeViewTransition;
     if (change && !moved.has(change)) {
       moved.add(change);
-      waits.push(inSteps(50, (r) => change.updateCallbackDone.then(r, r)));
+      waits.push(inSteps(Math.max(50, stepsToDraw()), (r) => change.updateCallbackDone.then(r, r)));
     }
     if (!waits.length) return;
     await Promise.all(waits);
