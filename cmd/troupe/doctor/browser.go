@@ -18,8 +18,9 @@ import (
 	"troupe/http/telemetry"
 )
 
-// tryWithin bounds each thing that is tried with a browser.
-const tryWithin = 20 * time.Second
+// tryWithin bounds each thing that is tried with a browser. A small machine takes its time
+// to start the first one.
+const tryWithin = time.Minute
 
 // examineBrowser starts a browser as the service would and plays a task with
 // it. It reports the browser, its sandbox and the fonts, and how many threads
