@@ -20,7 +20,7 @@ type event struct{ Action, Package, Test, Output string }
 
 // history is what has come of one test.
 type history struct {
-	ends   []string // pass, fail or skip, of each run
+	ends   []string // pass or fail, of each run
 	output []string // of its first run
 }
 
@@ -73,7 +73,7 @@ func read(file string, all map[string]*history) error {
 			if len(h.ends) == 0 {
 				h.output = append(h.output, e.Output)
 			}
-		case "pass", "fail", "skip":
+		case "pass", "fail": // another run, without the race detector, may skip what this one has
 			h.ends = append(h.ends, e.Action)
 		}
 	}
