@@ -16,7 +16,7 @@ import (
 func TestCacheHasALimit(t *testing.T) {
 	need.NoRace(t)
 	in := newInstance(t)
-	o := play(t, in, `{"timeout":90000,"config":{"continueOnError":true},"actions":[{"loop":{"repeat":6,"do":[{"evaluate":"return 'x'.repeat(15<<20)","options":{"push":"all"}}]}},{"evaluate":"return 1"}]}`, TaskEnv{})
+	o := play(t, in, `{"timeout":300000,"config":{"continueOnError":true},"actions":[{"loop":{"repeat":6,"do":[{"evaluate":"return 'x'.repeat(15<<20)","options":{"push":"all"}}]}},{"evaluate":"return 1"}]}`, TaskEnv{})
 	failsWith(CodeInvalidValue, CodeInvalidValue, CodeInvalidValue)(t, o) // the fifth and the sixth, and all of it as a result
 	for _, f := range o.Failures[:2] {
 		if !strings.Contains(f.Text, fmt.Sprint(4*MaxResult)) {

@@ -11,8 +11,9 @@ import (
 // machine is slow to start browsers.
 const soon = 20 * time.Second
 
-// late is how much longer than it should something may take in real time.
-const late = 10 * time.Second
+// late is how much longer than it should something may take in real time. The times
+// themselves are for fake time to tell.
+const late = 30 * time.Second
 
 // AwaitIdle waits until nothing happens any more before time goes on. It works in a
 // bubble only: in real time, wait for the expected state.
