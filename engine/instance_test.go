@@ -101,10 +101,10 @@ func TestACrashIsADefiniteAnswerAtOnce(t *testing.T) {
 		if o.End != EndCrashed || len(o.Failures) != 1 || o.Failures[0].Code != CodeBrowserCrashed {
 			t.Errorf("the outcome is %+v", o)
 		}
-		if took := time.Since(killed); took > 5*time.Second {
+		if took := time.Since(killed); took > 20*time.Second { // the element would be waited for for 30 s
 			t.Errorf("the answer took %s", took)
 		}
-	case <-time.After(8 * time.Second):
+	case <-time.After(wait.Hang):
 		t.Fatal("there is no answer")
 	}
 	<-in.Gone()
@@ -216,7 +216,7 @@ func TestEndsOfAContext(t *testing.T) {
 		if o.End != c.want || len(o.Failures) != 0 {
 			t.Errorf("%s: the end is %s with %v, want %s", name, o.End, o.Failures, c.want)
 		}
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("%s: it took %s", name, took)
 		}
 	}
