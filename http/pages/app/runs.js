@@ -1,4 +1,4 @@
-// Runs: what ended lately, what of it failed, when and why. All that is chosen stands in the
+// Runs: tasks that have ended, how many of them failed, when and why. The filters are in the
 // address of the page, so that a link shows the same.
 
 import { get } from "./api.js";
@@ -124,7 +124,7 @@ export function draw(main, { signal, who, rest }) {
     list.removeAttribute("aria-busy");
     failed(said, err);
   };
-  // count draws what the counts tell: of all states, so that failures stand against the rest.
+  // count draws the chart from the counts of all states, so that failures are seen against the rest.
   const count = async () => {
     const of = key;
     try {
@@ -161,7 +161,7 @@ export function draw(main, { signal, who, rest }) {
     rows(state, states, ([v]) => v, ([v]) => h("option", { value: v }), (e, [, s]) => text(e, s));
     state.value = w.state ?? "";
   };
-  // look tells of runs that came since, without moving what is on the screen.
+  // look offers newer runs without moving what is on the screen.
   const look = async () => {
     const of = key;
     try {
