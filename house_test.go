@@ -397,7 +397,7 @@ func TestDocumentsNameTests(t *testing.T) {
 }
 
 // TestTheMapIsTrue: the map in CONTRIBUTING.md has every package of the service,
-// and each file and function that it leads to is there.
+// and each file and function that it leads to is there, and so is what the architecture names.
 func TestTheMapIsTrue(t *testing.T) {
 	b, err := os.ReadFile("CONTRIBUTING.md")
 	if err != nil {
@@ -424,6 +424,19 @@ func TestTheMapIsTrue(t *testing.T) {
 			t.Error(err)
 		} else if step[2] != "" && !regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type |const )`+step[2]+`\b`).Match(b) {
 			t.Errorf("%s has no %s", step[1], step[2])
+		}
+	}
+	b, err = os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := regexp.MustCompile("`((?:actors|cluster|cmd|engine|http|persistence|testkit)[a-z0-9/_.]*)`").FindAllStringSubmatch(string(b), -1)
+	if len(paths) < 40 {
+		t.Errorf("only %d paths were found in the architecture", len(paths))
+	}
+	for _, path := range paths {
+		if _, err := os.Stat(path[1]); err != nil && !strings.HasPrefix(path[1], "persistence.") {
+			t.Error(err)
 		}
 	}
 }

@@ -21,8 +21,8 @@ var groups = []struct {
 }{
 	{"Begin", []string{"README.md", "docs/web.md", "docs/examples.md", "docs/recipes/README.md"}},
 	{"Reference", []string{"docs/actions.md", "docs/pointing.md", "docs/snapshots.md", "docs/texts.md", "docs/flows.md", "docs/profiles.md", "docs/api.md", "docs/command-line.md", "docs/surroundings.md", "docs/agents.md", "docs/attach.md", "docs/attach-commands.md", "docs/queue.md", "docs/batches.md", "docs/schedules.md", "docs/notices.md", "docs/runs.md", "docs/errors.md", "docs/limits.md", "docs/states.md"}},
-	{"Operate", []string{"docs/operations.md", "docs/backup.md", "docs/deployment.md", "docs/cluster.md", "docs/runbook/README.md", "docs/security.md", "docs/isolation.md", "docs/reliability.md", "docs/performance.md"}},
-	{"Project", []string{"CHANGELOG.md", "docs/decisions/README.md", "docs/coverage.md", "docs/dependencies.md", "CONTRIBUTING.md", "AGENTS.md", "SECURITY.md"}},
+	{"Operate", []string{"docs/operations.md", "docs/backup.md", "docs/deployment.md", "docs/cluster.md", "docs/troubleshooting.md", "docs/runbook/README.md", "docs/security.md", "docs/isolation.md", "docs/reliability.md", "docs/performance.md"}},
+	{"Project", []string{"CHANGELOG.md", "docs/glossary.md", "docs/architecture.md", "docs/decisions/README.md", "docs/coverage.md", "docs/dependencies.md", "CONTRIBUTING.md", "AGENTS.md", "SECURITY.md"}},
 }
 
 // titles are what documents are called in the contents where their own headings
