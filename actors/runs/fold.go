@@ -25,6 +25,8 @@ const (
 	// still be written.
 	decidedAfter = time.Hour
 	foldTries    = 8 // where other nodes write the same sums
+	// sumTime is how long a stop waits for sums. A node without its majority cannot write them.
+	sumTime = 2 * time.Second
 )
 
 func freshKey(account, day, name string) string {
@@ -95,7 +97,7 @@ func (h *History) foldSoon(account string) {
 	if !h.foldTimed && !h.closed {
 		h.foldTimed = true
 		time.AfterFunc(foldAfter, func() {
-			ctx, cancel := context.WithTimeout(context.Background(), api.WriteTimeout)
+			ctx, cancel := context.WithTimeout(h.ending, api.WriteTimeout)
 			defer cancel()
 			h.foldAll(ctx)
 		})
@@ -110,7 +112,9 @@ func (h *History) foldAll(ctx context.Context) {
 	h.mu.Unlock()
 	for account := range due {
 		if err := h.fold(ctx, account); err != nil {
-			h.cfg.Log.Error().Err(err).Str("account", account).Msg("sums of runs not written yet")
+			if h.ending.Err() == nil {
+				h.cfg.Log.Error().Err(err).Str("account", account).Msg("sums of runs not written yet")
+			}
 			h.mu.Lock()
 			h.foldSoon(account)
 			h.mu.Unlock()
@@ -118,12 +122,15 @@ func (h *History) foldAll(ctx context.Context) {
 	}
 }
 
-// Settle writes what waits, and adds it to the sums.
+// Settle writes what waits, and adds it to the sums, if that takes no more than a moment: what
+// is not in them is added with the account's next run, or when somebody asks for them.
 func (h *History) Settle(ctx context.Context) error {
 	if h == nil {
 		return nil
 	}
 	err := h.Flush(ctx)
+	ctx, cancel := context.WithTimeout(ctx, sumTime)
+	defer cancel()
 	h.foldAll(ctx)
 	return err
 }
@@ -136,13 +143,16 @@ func (h *History) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
+	defer h.end()
 	return h.Settle(ctx)
 }
 
 // fold adds what an account has fresh to the sums of its days. Runs must not be removed before.
 func (h *History) fold(ctx context.Context, account string) error {
-	h.folding.Lock()
-	defer h.folding.Unlock()
+	if err := h.folding.take(ctx); err != nil {
+		return fmt.Errorf("wait for sums that are being written: %w", err)
+	}
+	defer h.folding.free()
 	prefix := FreshPrefix + account + "/"
 	for after := ""; ; {
 		list, err := h.cfg.Store.Keys(ctx, prefix, after, 1)

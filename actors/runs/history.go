@@ -46,13 +46,15 @@ type History struct {
 	bytes   int    // of their requests
 	timed   bool   // they are written when a time is over
 	written map[string]int
-	lost    int        // that were too many to wait
-	writing sync.Mutex // of one group at a time
+	lost    int  // that were too many to wait
+	writing turn // of one group at a time
 
 	unfolded  map[string]bool // accounts with runs that are not in sums yet
 	foldTimed bool            // they are added when a time is over
 	closed    bool
-	folding   sync.Mutex // of one account at a time
+	folding   turn            // of one account at a time
+	ending    context.Context // is over when nothing is added by itself any more
+	end       context.CancelFunc
 
 	within func(engine.Plan) persistence.Allowance // nil: nothing bounds what accounts store
 }
@@ -62,8 +64,24 @@ func New(cfg Config) *History {
 	if cfg.Bounds == (Bounds{}) {
 		cfg.Bounds = StandardBounds
 	}
-	return &History{cfg: cfg, written: map[string]int{}, unfolded: map[string]bool{}}
+	h := &History{cfg: cfg, written: map[string]int{}, writing: make(turn, 1), unfolded: map[string]bool{}, folding: make(turn, 1)}
+	h.ending, h.end = context.WithCancel(context.Background())
+	return h
 }
+
+// A turn is a mutex that is waited for no longer than a context lasts.
+type turn chan struct{}
+
+func (t turn) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (t turn) free() { <-t }
 
 // Keeps reports whether runs are kept.
 func (h *History) Keeps() bool { return h != nil }

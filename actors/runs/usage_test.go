@@ -9,7 +9,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"troupe/actors/api"
 	"troupe/actors/runs"
@@ -193,4 +196,59 @@ func TestNodesSumUp(t *testing.T) {
 	if got := rowsOf(usage(t, h, "ada~1", runs.ByLabel, 10)); got != "sync 300 0, async 150 0" {
 		t.Errorf("the sums are %s", got)
 	}
+}
+
+// away is a store whose majority is gone: each question takes all the time that it may.
+type away struct {
+	persistence.Store
+	gone atomic.Bool
+}
+
+func (a *away) Keys(ctx context.Context, prefix, after string, most int) ([]persistence.KeySize, error) {
+	if a.gone.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return a.Store.Keys(ctx, prefix, after, most)
+}
+
+// TestSumsHoldUpNoStop: a node that ends without its majority does not wait for sums, neither for
+// those that it has begun to write. They are made up for later.
+func TestSumsHoldUpNoStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := persistence.NewMemory()
+		defer store.Close()
+		seal, err := persistence.NewSeal(make([]byte, 32))
+		if err != nil {
+			t.Fatal(err)
+		}
+		majority := &away{Store: store}
+		start := func() *runs.History {
+			return runs.New(runs.Config{Store: majority, Values: persistence.NewValueStore(majority, persistence.NewMemoryFiles()).Sealed(seal), Log: zerolog.Nop()})
+		}
+		h := start()
+		h.Add(run(1, "", "", time.Now()))
+		if err := h.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		majority.gone.Store(true)
+		time.Sleep(3 * time.Second) // sums are being written
+		other := run(2, "", "", time.Now())
+		other.Account = "bob~1"
+		h.Add(other)
+		began := time.Now()
+		_ = h.Settle(t.Context())
+		_ = h.Close(t.Context())
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("the end took %v", took)
+		}
+		time.Sleep(time.Hour)
+		majority.gone.Store(false)
+		if u := usage(t, start(), "ada~1", runs.ByDay, 10); u.Total.Runs != 1 {
+			t.Errorf("the sums are %+v", u.Total)
+		}
+		if u := usage(t, start(), "bob~1", runs.ByDay, 10); u.Total.Runs != 1 {
+			t.Errorf("the sums of the other are %+v", u.Total)
+		}
+	})
 }

@@ -77,8 +77,10 @@ func (h *History) Flush(ctx context.Context) error {
 	if h == nil {
 		return nil
 	}
-	h.writing.Lock()
-	defer h.writing.Unlock()
+	if err := h.writing.take(ctx); err != nil {
+		return fmt.Errorf("wait for runs that are being written: %w", err)
+	}
+	defer h.writing.free()
 	for {
 		h.mu.Lock()
 		group := h.waiting
