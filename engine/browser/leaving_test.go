@@ -52,6 +52,41 @@ func TestLooksAfterAskingToLeave(t *testing.T) {
 	}
 }
 
+// TestLooksAfterDrawing: a page that begins to leave only when it has drawn, which takes long, is
+// looked at where it goes.
+func TestLooksAfterDrawing(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<title>%s</title><button id=go>go</button>", r.URL.Path)
+	}))
+	t.Cleanup(srv.Close)
+	ctx, tab := newTab(t)
+	look := map[string]any{"t": map[string]any{"s": "#go", "k": "css", "a": "#go"}, "ms": 5000, "of": 5000, "settle": "soon"}
+	for round := range 3 {
+		if err := tab.Navigation.Open(ctx, srv.URL); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := tab.Script.Query(ctx, "point", look); err != nil || r.Code != "" {
+			t.Fatal(r, err)
+		}
+		_, err := tab.Script.Evaluate(ctx, `let frames = 0
+const busy = () => { const end = performance.now() + 400; while (performance.now() < end); if (++frames < 3) requestAnimationFrame(busy); else location = '/there' }
+requestAnimationFrame(busy)`, nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tab.AskedToLeave()
+		if r, err := tab.Script.Query(ctx, "point", look); err != nil || r.Code != "" {
+			t.Fatal(r, err)
+		}
+		r, err := tab.Script.Call(ctx, "here", map[string]any{})
+		if err != nil || !strings.Contains(string(r.Value), `"title":"/there"`) {
+			t.Errorf("round %d: it looked at %s, %v", round, r.Value, err)
+		}
+	}
+}
+
 // TestArrivesAfterAskingToLeave: nor is it taken for having arrived.
 func TestArrivesAfterAskingToLeave(t *testing.T) {
 	t.Parallel()

@@ -199,18 +199,10 @@ func (m *moves) state() (bool, <-chan struct{}) {
 // puts off tasks of pages that have much to draw after input.
 const lateStart = 500 * time.Millisecond
 
-// leavesLate reports whether a frame that was asked to leave since it was last looked at, and
-// has answered before it began to, begins to after all.
-func (m *moves) leavesLate(ctx context.Context, closed <-chan struct{}) bool {
-	if !m.asked.Load() {
-		return false
-	}
-	return m.startsLate(ctx, closed)
-}
-
 // startsLate reports whether a frame that was asked to leave, and has not begun to, begins
-// to after all. One that was asked in vain costs that time.
-func (m *moves) startsLate(ctx context.Context, closed <-chan struct{}) bool {
+// to after all. One that was asked in vain costs that time, and what drawn takes: that waits
+// until the page is drawn.
+func (m *moves) startsLate(ctx context.Context, closed <-chan struct{}, drawn func()) bool {
 	m.mu.Lock()
 	began, since, started := m.began, m.since, m.started
 	m.mu.Unlock()
@@ -228,11 +220,13 @@ func (m *moves) startsLate(ctx context.Context, closed <-chan struct{}) bool {
 			return true
 		default:
 		}
+		drawn()
 		m.mu.Lock()
-		if !m.began && m.since.Equal(since) {
-			m.arrives() // it stays
+		defer m.mu.Unlock()
+		if m.began || !m.since.Equal(since) {
+			return true
 		}
-		m.mu.Unlock()
+		m.arrives() // it stays
 	case <-closed:
 	case <-ctx.Done():
 	}

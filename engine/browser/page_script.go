@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/runtime"
@@ -94,7 +96,7 @@ func (ps *PageScript) Query(ctx context.Context, fn string, arg any) (*Reply, er
 		}
 	}
 	r, err := ps.run(ctx, call+")")
-	if err == nil && ps.moves.leavesLate(ctx, ps.tab.closed) {
+	if err == nil && ps.leavesLate(ctx) {
 		r, err = ps.run(ctx, call+")")
 	}
 	if err == nil {
@@ -165,7 +167,7 @@ func (ps *PageScript) Tell(call string) {
 // beginning, there is nothing to see for a moment.
 func (ps *PageScript) awaitLeave(ctx context.Context) error {
 	loading, stopped := ps.moves.state()
-	if loading || ps.moves.startsLate(ctx, ps.tab.closed) {
+	if loading || ps.startsLate(ctx) {
 		gone := make(chan error, 1)
 		wctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -187,6 +189,27 @@ func (ps *PageScript) awaitLeave(ctx context.Context) error {
 	}
 	return err
 }
+
+// leavesLate reports whether a page that was asked to leave since it was last looked at, and has
+// answered before it began to, begins to after all.
+func (ps *PageScript) leavesLate(ctx context.Context) bool {
+	return ps.moves.asked.Load() && ps.startsLate(ctx)
+}
+
+// startsLate reports whether a page that was asked to leave, and has not begun to, begins to
+// after all. A busy machine draws late, and the browser puts off what a page has begun until it
+// is drawn.
+func (ps *PageScript) startsLate(ctx context.Context) bool {
+	return ps.moves.startsLate(ctx, ps.tab.closed, func() {
+		ctx, cancel := context.WithTimeout(ctx, drawnLate)
+		defer cancel()
+		_ = ps.evaluate(ctx, object+".run('drawn',{})", nil) // one that has gone has begun
+		_ = ps.tab.context.b.root.call(ctx, browser.CommandGetVersion, nil, nil)
+	})
+}
+
+// drawnLate bounds how long the drawing of a page that was asked to leave is waited for.
+const drawnLate = 4 * time.Second
 
 // evaluate runs an expression in our world. What it gives is JSON in a string,
 // which is decoded into out unless that is nil.
