@@ -157,6 +157,8 @@ func setUpRefused(o *engine.Outcome) *answer.Refusal {
 	switch {
 	case code == "" || code == engine.CodeBrowserCrashed:
 		return answer.RefuseText(engine.CodeWorkerOffline, "The worker's browser ended while the session was opened")
+	case code == engine.CodeTimeout: // the request is good: later, or at another worker, it may be carried out
+		return answer.RefuseText(engine.CodeWorkerOffline, "The session was not opened: "+text)
 	case answer.InfoOf(code).Status >= 400:
 		return answer.RefuseText(code, text)
 	}

@@ -143,8 +143,9 @@ func TestSessionsOpenOnce(t *testing.T) {
 func TestSessionsAreRefused(t *testing.T) {
 	beside(t)
 	eng := testkit.NewEngine()
+	why := engine.Failure{Code: engine.CodePlanRequired, Text: "This proxy is for others"}
 	eng.Default = func(testkit.Call) testkit.Script {
-		return testkit.Script{Outcome: &engine.Outcome{End: engine.EndStopped, Failures: []engine.Failure{{Code: engine.CodePlanRequired, Text: "This proxy is for others"}}}}
+		return testkit.Script{Outcome: &engine.Outcome{End: engine.EndStopped, Failures: []engine.Failure{why}}}
 	}
 	k := testkit.New(t, testkit.Options{Workers: 2, Engine: eng})
 	e := openServer(t, k.Node)
@@ -173,6 +174,10 @@ func TestSessionsAreRefused(t *testing.T) {
 	// What its config asks for is refused: nothing is left open.
 	if no := askSession(t, e, "POST", "/v1/sessions", `{"config":{"sites":["example.org"]}}`, 403); no.Code != "plan_required" || no.Error != "This proxy is for others" {
 		t.Errorf("refused by the engine: %+v", no)
+	}
+	why = engine.Failure{Code: engine.CodeTimeout, Text: "The profile could not be put into the browser within 5000ms"}
+	if no := askSession(t, e, "POST", "/v1/sessions", `{"config":{"sites":["example.org"]}}`, 409); no.Code != "worker_offline" || !strings.Contains(no.Error, why.Text) {
+		t.Errorf("on a busy machine: %+v", no)
 	}
 	if all := askSession(t, e, "GET", "/v1/sessions", "", 200).Sessions; len(all) != 0 {
 		t.Errorf("left: %+v", all)
