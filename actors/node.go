@@ -295,7 +295,7 @@ func (n *Node) flush(ctx context.Context, account string) error {
 			return err
 		}
 	}
-	return n.parts.records.Runs.Settle(ctx)
+	return n.parts.records.Runs.Flush(ctx) // sums follow by themselves, or with the end of the node
 }
 
 func askNode[T any](ctx context.Context, n *Node, to *actor.PID, m any) (*T, error) {
