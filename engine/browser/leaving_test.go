@@ -56,15 +56,12 @@ func TestLooksAfterAskingToLeave(t *testing.T) {
 // looked at where it goes.
 func TestLooksAfterDrawing(t *testing.T) {
 	t.Parallel()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, "<title>%s</title><button id=go>go</button>", r.URL.Path)
-	}))
-	t.Cleanup(srv.Close)
+	const page = `<title>%s</title><button id=go>go</button>`
+	url := serve(t, map[string]string{"/": fmt.Sprintf(page, "/"), "/there": fmt.Sprintf(page, "/there")})
 	ctx, tab := newTab(t)
 	look := map[string]any{"t": map[string]any{"s": "#go", "k": "css", "a": "#go"}, "ms": 5000, "of": 5000, "settle": "soon"}
 	for round := range 3 {
-		if err := tab.Navigation.Open(ctx, srv.URL); err != nil {
+		if err := tab.Navigation.Open(ctx, url); err != nil {
 			t.Fatal(err)
 		}
 		if r, err := tab.Script.Query(ctx, "point", look); err != nil || r.Code != "" {
