@@ -48,9 +48,10 @@ test-all: setup ## Run all tests, with races looked for: kills, full disks, thre
 # other packages, and programs in RACED, too. What make lint vets is not vetted here again, and what only debuggers read
 # is not linked (-w).
 TESTS = test-engine test-cluster test-rest test-programs
-# Two packages at once with three tests each keep two processors busy where races are looked for:
-# more of them only make each other late.
-TESTED = $(GOTEST) -vet=off -ldflags=-w -p=1 -timeout=60m $(if $(RACE),-parallel=3)
+# Where races are looked for, few tests of each keep the processors busy: more of them only make
+# each other late.
+FEW = -parallel=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+TESTED = $(GOTEST) -vet=off -ldflags=-w -p=1 -timeout=60m $(if $(RACE),$(FEW))
 
 # Without the race detector, they are compiled as releases are. So nothing is compiled twice
 # where both are made.
@@ -64,7 +65,7 @@ test-cluster:
 
 test-rest:
 	$(TESTED) -race $$(go list ./... | grep -vE "^$$(go list -m)/(engine|cluster|cmd)(/|$$)")
-	$(if $(RACE),$(GOTEST) -vet=off -race -parallel=3 -run=TestTransitions ./actors -args -chromium) # all tests: the same rows once more, in real browsers
+	$(if $(RACE),$(GOTEST) -vet=off -race $(FEW) -run=TestTransitions ./actors -args -chromium) # all tests: the same rows once more, in real browsers
 
 test-programs: # most of their time they wait for processes
 	$(STATIC) $(TESTED) -parallel=3 ./cmd/...
